@@ -1,0 +1,96 @@
+package grouping
+
+import (
+	"encoding/hex"
+
+	"github.com/twmb/murmur3"
+)
+
+// Algorithm is the version of the rules that Group follows. A change that moves any
+// fingerprint is a new version; the projection rebuilds under it.
+const Algorithm = 1
+
+// Result is the group that an occurrence belongs to.
+type Result struct {
+	// Fingerprint is murmur3-128 of the canonical form, project included.
+	Fingerprint [16]byte
+	// Algorithm is the version that computed it.
+	Algorithm int
+	// Name is the exception type to show ("Error" when nothing tells it), at most 512 bytes.
+	Name string
+	// Message is the message to show, as sent, at most 8 KiB.
+	Message string
+	// Culprit is the function and file that the group is blamed on, "" without a stack.
+	Culprit string
+}
+
+// Hex returns the fingerprint as 32 lower-case hexadecimal digits.
+func (r Result) Hex() string { return hex.EncodeToString(r.Fingerprint[:]) }
+
+// Explanation says why an occurrence is in its group. It is made for people and marshals to JSON.
+type Explanation struct {
+	Algorithm   int    `json:"algorithm"`
+	Fingerprint string `json:"fingerprint"`
+	// Decided names the component that decided: "client_fingerprint", "stack", "type_and_message" …
+	Decided string `json:"decided"`
+	// Summary is the decision in one sentence.
+	Summary string `json:"summary"`
+	// Client is the client's own fingerprint, when that decided.
+	Client []string `json:"client_fingerprint,omitempty"`
+	// Exceptions is the chain that was looked at, outermost first.
+	Exceptions []ExplainedException `json:"exceptions,omitempty"`
+	// Message is what the message became; only set when the message took part.
+	Message []Change `json:"message,omitempty"`
+	// Canonical is the hashed form, its separators shown as line ends.
+	Canonical string `json:"canonical"`
+}
+
+// ExplainedException is one link of the chain and what it gave to the fingerprint.
+type ExplainedException struct {
+	Type     string           `json:"type,omitempty"`
+	Relation string           `json:"relation,omitempty"`
+	Used     bool             `json:"used"`
+	Why      string           `json:"why,omitempty"`
+	Frames   []ExplainedFrame `json:"frames,omitempty"`
+	// MoreFrames is the number of frames left out of Frames to keep it short.
+	MoreFrames int `json:"more_frames,omitempty"`
+}
+
+// ExplainedFrame is one frame and what it gave to the fingerprint.
+type ExplainedFrame struct {
+	Function string `json:"function,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	InApp    bool   `json:"in_app"`
+	Used     bool   `json:"used"`
+	// As is the canonical form of the frame, or "" when it wasn't used.
+	As string `json:"as,omitempty"`
+	// Why says why the frame was left out: "library", "repeated", "runtime" …
+	Why string `json:"why,omitempty"`
+}
+
+// Change is one replacement that normalising made.
+type Change struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Rule names the rule that made it: "number", "uuid", "quoted" …
+	Rule string `json:"rule"`
+}
+
+// Group computes the group of one occurrence in a project. It is the fold's hot path.
+func Group(project string, p Payload) Result {
+	h := murmur3.SeedNew128(0, 0)
+	for _, part := range []string{"weir/1", project, p.Name, p.Message} {
+		_, _ = h.Write([]byte(part + "\x00"))
+	}
+	r := Result{Algorithm: Algorithm, Name: p.Name, Message: p.Message}
+	copy(r.Fingerprint[:], h.Sum(nil))
+	return r
+}
+
+// Explain computes the same as Group and says why. It allocates freely: call it when somebody
+// asks, or once per group, not for each occurrence.
+func Explain(project string, p Payload) Explanation {
+	r := Group(project, p)
+	return Explanation{Algorithm: r.Algorithm, Fingerprint: r.Hex(), Decided: "type_and_message"}
+}
