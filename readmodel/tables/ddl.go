@@ -1,0 +1,102 @@
+package tables
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Generation identifies one filling of a projection's tables. It is kept as
+// JSON in each physical table's COMMENT, so that EXCHANGE TABLES moves it
+// together with the rows.
+type Generation struct {
+	Projection string `json:"projection"`
+	Version    int    `json:"version"`
+	Generation int    `json:"generation"`
+}
+
+// Comment is the text kept in the table's COMMENT.
+func (g Generation) Comment() string {
+	text, err := json.Marshal(g)
+	if err != nil { // strings and ints always encode
+		panic(err)
+	}
+	return string(text)
+}
+
+// ParseComment reads a table's COMMENT. It fails when the table was not made
+// by a projector.
+func ParseComment(comment string) (Generation, error) {
+	var g Generation
+	if err := json.Unmarshal([]byte(comment), &g); err != nil {
+		return g, fmt.Errorf("table comment %q holds no projection generation: %w", comment, err)
+	}
+	if g.Projection == "" || g.Generation < 1 {
+		return g, fmt.Errorf("table comment %q names no projection and generation", comment)
+	}
+	return g, nil
+}
+
+// Create renders CREATE TABLE IF NOT EXISTS for a physical name. Two
+// projectors may run it at once: one wins, and both then read the comment of
+// the table that is there.
+func (t Table) Create(physical string, g Generation, o Options) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s\n(\n", quote(physical))
+	b.WriteString(strings.Join(t.elements(), ",\n"))
+	fmt.Fprintf(&b, "\n)\nENGINE = %s\n", t.Engine)
+	if t.PartitionBy != "" {
+		fmt.Fprintf(&b, "PARTITION BY %s\n", t.PartitionBy)
+	}
+	fmt.Fprintf(&b, "ORDER BY (%s)\n", quoteAll(t.OrderBy))
+	fmt.Fprintf(&b, "SETTINGS %s\n", strings.Join(t.settings(o), ", "))
+	fmt.Fprintf(&b, "COMMENT %s", literal(g.Comment()))
+	return b.String()
+}
+
+func (t Table) elements() []string {
+	var lines []string
+	for _, c := range t.Columns {
+		line := "    " + quote(c.Name) + " " + c.Type
+		if c.Codec != "" {
+			line += " CODEC(" + c.Codec + ")"
+		}
+		lines = append(lines, line)
+	}
+	for _, i := range t.Indexes {
+		lines = append(lines, fmt.Sprintf("    INDEX %s %s TYPE %s GRANULARITY %d", quote(i.Name), i.Expr, i.Type, i.Granularity))
+	}
+	return lines
+}
+
+func (t Table) settings(o Options) []string {
+	window := o.DeduplicationWindow
+	if window == 0 {
+		window = DefaultDeduplicationWindow
+	}
+	fsync := 0
+	if o.Fsync {
+		fsync = 1
+	}
+	return []string{
+		fmt.Sprintf("non_replicated_deduplication_window = %d", window),
+		fmt.Sprintf("fsync_after_insert = %d", fsync),
+		fmt.Sprintf("fsync_part_directory = %d", fsync),
+	}
+}
+
+func quote(name string) string {
+	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
+}
+
+func quoteAll(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = quote(n)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+func literal(text string) string {
+	return "'" + strings.NewReplacer("\\", "\\\\", "'", "\\'").Replace(text) + "'"
+}

@@ -1,0 +1,125 @@
+package tables
+
+// ErrorGroups is one row per error group once merged. Read it with
+//
+//	SELECT fingerprint, sum(count), min(first_seen), max(last_seen), max(latest), …
+//	FROM error_groups WHERE project_id = ? GROUP BY project_id, fingerprint
+//
+//   - fingerprint: 16 raw bytes; lower(hex(fingerprint)) is the wire form.
+//   - first_seen, last_seen: by the events' ts.
+//   - latest: the newest occurrence by (ts, event_id): its name, message (cut
+//     to 1 KiB) and culprit stand for the group.
+//   - first_release, last_release: (ts, release) of the earliest and latest
+//     occurrence that named a release. release is "" when none did.
+//
+// Sort key: lists read one project's groups, detail reads one of them; both
+// are prefixes. No partitions: a group lives as long as its project, and
+// partitions would keep its partial rows from ever merging.
+func ErrorGroups() Table {
+	return Table{
+		Name:   "error_groups",
+		Engine: Aggregating,
+		Columns: []Column{
+			{"project_id", "String", ""},
+			{"fingerprint", "FixedString(16)", ""},
+			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
+			{"first_seen", "SimpleAggregateFunction(min, " + eventTime + ")", ""},
+			{"last_seen", "SimpleAggregateFunction(max, " + eventTime + ")", ""},
+			{"latest", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", event_id FixedString(16), name String, message String, culprit String))", ""},
+			{"first_release", "SimpleAggregateFunction(min, Tuple(ts " + eventTime + ", release String))", ""},
+			{"last_release", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", release String))", ""},
+		},
+		OrderBy: []string{"project_id", "fingerprint"},
+	}
+}
+
+// ErrorGroupHours counts a group's occurrences by hour of their ts: the trend
+// and the histogram. Read it with sum(count) GROUP BY fingerprint, hour.
+//
+// Sort key: always read for known fingerprints of one project over a range of
+// hours.
+func ErrorGroupHours() Table {
+	return Table{
+		Name:   "error_group_hours",
+		Engine: Aggregating,
+		Columns: []Column{
+			{"project_id", "String", ""},
+			{"fingerprint", "FixedString(16)", ""},
+			{"hour", "DateTime64(0, 'UTC')", timeCodec},
+			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
+		},
+		OrderBy: []string{"project_id", "fingerprint", "hour"},
+	}
+}
+
+// Facet values of ErrorGroupFacets.
+const (
+	FacetRelease     = "release"
+	FacetEnvironment = "environment"
+	FacetService     = "service"
+)
+
+// ErrorGroupFacets says in which releases, environments and services a group
+// was seen, how often and when. It is a side table, not arrays in ErrorGroups,
+// so that a client that sends a new value with every event makes rows, not one
+// row without bound. Occurrences without a value have no row. Values are cut
+// to 256 bytes.
+//
+// A group's environments: SELECT groupUniqArray(value) … WHERE facet =
+// 'environment' GROUP BY fingerprint, over the page's fingerprints. A filter
+// on environment: fingerprint IN (SELECT fingerprint … WHERE facet = … AND
+// value = …).
+//
+// Sort key: read for the fingerprints of a page, or whole for one project.
+func ErrorGroupFacets() Table {
+	return Table{
+		Name:   "error_group_facets",
+		Engine: Aggregating,
+		Columns: []Column{
+			{"project_id", "String", ""},
+			{"fingerprint", "FixedString(16)", ""},
+			{"facet", "LowCardinality(String)", ""},
+			{"value", "String", ""},
+			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
+			{"first_seen", "SimpleAggregateFunction(min, " + eventTime + ")", ""},
+			{"last_seen", "SimpleAggregateFunction(max, " + eventTime + ")", ""},
+		},
+		OrderBy: []string{"project_id", "fingerprint", "facet", "value"},
+	}
+}
+
+// ErrorOccurrences is one row per error event.
+//
+//   - stack, request: JSON as sent ("" when absent; stack may be a string or an
+//     array); metadata: a JSON object of the fields the service does not know.
+//   - explanation: JSON; why the event has this fingerprint.
+//
+// Sort key: read for one group, newest first: (project_id, fingerprint, ts) in
+// reverse order; event_id makes it total for cursors.
+func ErrorOccurrences() Table {
+	return Table{
+		Name:   "error_occurrences",
+		Engine: Plain,
+		Columns: []Column{
+			{"project_id", "String", ""},
+			{"fingerprint", "FixedString(16)", ""},
+			{"ts", eventTime, timeCodec},
+			{"event_id", "FixedString(16)", ""},
+			{"received_at", receivedTime, timeCodec},
+			{"name", "String", ""},
+			{"message", "String", ""},
+			{"culprit", "String", ""},
+			{"release", "String", ""},
+			{"environment", "String", ""},
+			{"service", "String", ""},
+			{"stack", "String", ""},
+			{"request", "String", ""},
+			{"metadata", "String", ""},
+			{"explanation", "String", ""},
+			{"partition", "UInt32", ""},
+			{"offset", "Int64", ""},
+		},
+		OrderBy:     []string{"project_id", "fingerprint", "ts", "event_id"},
+		PartitionBy: byDay,
+	}
+}

@@ -1,0 +1,106 @@
+package tables
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Types used by several tables.
+const (
+	eventTime    = "DateTime64(9, 'UTC')" // an event's ts: nanoseconds, 1970 to 2200
+	receivedTime = "DateTime64(3, 'UTC')" // the gateway's clock, milliseconds
+	timeCodec    = "Delta(8), LZ4"
+	byDay        = "toDate(`received_at`)"
+)
+
+// EventTypes are the values of the type column of Events, by code: the code
+// of a type is its index and never changes (a new type is appended).
+var EventTypes = []string{
+	"audit", "config", "cost", "deploy", "error", "feature_flag", "log",
+	"performance", "repository", "tenant", "trace", "video", "webhook",
+}
+
+// eventTypeColumn is an Enum8, because one byte is cheap to write and compare
+// and rows still read as the wire name.
+func eventTypeColumn() string {
+	var b strings.Builder
+	b.WriteString("Enum8(")
+	for i, name := range EventTypes {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("'" + name + "' = " + strconv.Itoa(i))
+	}
+	b.WriteString(")")
+	return b.String()
+}
+
+// Events holds every event of every type as it was sent: one row per record.
+//
+//   - event_id: 16 raw bytes; lower(hex(event_id)) is the wire form.
+//   - data: the event's data object as sent; extra: a JSON object of the
+//     members beside type, ts and data, "" when there are none.
+//   - partition, offset: where the record is in the topic of its type.
+//
+// Sort key: every read is for one project, almost always over a range of
+// event time, newest first; so (project_id, ts) makes a page a short read in
+// reverse order, and event_id makes the order total, which a cursor needs.
+// type is not in front: pages over all types are the common case, the column
+// is one byte, and a filter on it reads little.
+func Events() Table {
+	return Table{
+		Name:   "events",
+		Engine: Plain,
+		Columns: []Column{
+			{"event_id", "FixedString(16)", ""},
+			{"project_id", "String", ""},
+			{"type", eventTypeColumn(), ""},
+			{"ts", eventTime, timeCodec},
+			{"received_at", receivedTime, timeCodec},
+			{"data", "String", ""},
+			{"extra", "String", ""},
+			{"partition", "UInt32", ""},
+			{"offset", "Int64", timeCodec},
+		},
+		Indexes: []Index{
+			{"by_type", "type", "set(16)", 4},
+		},
+		OrderBy:     []string{"project_id", "ts", "event_id"},
+		PartitionBy: byDay,
+	}
+}
+
+// Quarantine holds the records no fold could take: one row per record and
+// projection. It is filled in the same planned block as the projection's own
+// tables, so a record is in it exactly once per generation.
+//
+// It is one table for all projections; the rows of the live generation of a
+// projection are the ones whose generation equals the one in the comment of
+// that projection's tables.
+//
+//   - payload: the record's bytes, cut to 16 KiB; payload_bytes: its whole size.
+//   - reason: why, in words for an operator.
+//
+// Sort key: it is read by projection and generation, and a retry walks it in
+// log order.
+func Quarantine() Table {
+	return Table{
+		Name:   "quarantine",
+		Engine: Plain,
+		Columns: []Column{
+			{"projection", "LowCardinality(String)", ""},
+			{"generation", "UInt32", ""},
+			{"topic", "LowCardinality(String)", ""},
+			{"partition", "UInt32", ""},
+			{"offset", "Int64", ""},
+			{"received_at", receivedTime, ""},
+			{"project_id", "String", ""},
+			{"event_id", "FixedString(16)", ""},
+			{"reason", "String", ""},
+			{"payload", "String", "ZSTD(1)"},
+			{"payload_bytes", "UInt64", ""},
+		},
+		OrderBy:     []string{"projection", "generation", "topic", "partition", "offset"},
+		PartitionBy: "toYYYYMM(`received_at`)",
+	}
+}
