@@ -1,8 +1,8 @@
 package tables
 
-// Amount is the type of money: exact, 18 fraction digits, and wide enough that
-// a sum cannot overflow.
-const Amount = "Decimal(76, 18)"
+// Amount is the type of money: exact, with as many fraction digits as
+// schemas.DecimalScale.
+const Amount = "Decimal(76, 38)"
 
 // CostRollups sums cost events per day and dimension. Read it with
 // sum(amount), sum(events) GROUP BY day or toStartOfMonth(day), currency and

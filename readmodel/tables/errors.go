@@ -2,15 +2,15 @@ package tables
 
 // ErrorGroups is one row per error group once merged. Read it with
 //
-//	SELECT fingerprint, sum(count), min(first_seen), max(last_seen), max(latest), …
-//	FROM error_groups WHERE project_id = ? GROUP BY project_id, fingerprint
+//		SELECT fingerprint, sum(count), min(first_seen), max(last_seen), max(latest), …
+//		FROM error_groups WHERE project_id = ? GROUP BY project_id, fingerprint
 //
-//   - fingerprint: 16 raw bytes; lower(hex(fingerprint)) is the wire form.
-//   - first_seen, last_seen: by the events' ts.
-//   - latest: the newest occurrence by (ts, event_id): its name, message (cut
-//     to 1 KiB) and culprit stand for the group.
-//   - first_release, last_release: (ts, release) of the earliest and latest
-//     occurrence that named a release. release is "" when none did.
+//	  - fingerprint: 16 raw bytes; lower(hex(fingerprint)) is the wire form.
+//	  - first_seen, last_seen: by the events' ts.
+//	  - latest: the newest occurrence by (ts, event_id): its name, message (cut
+//	    to 1 KiB) and culprit stand for the group.
+//	  - first_release, last_release: (ts, release) of the earliest and latest
+//	    occurrence that named a release. release is "" when none did.
 //
 // Sort key: lists read one project's groups, detail reads one of them; both
 // are prefixes. No partitions: a group lives as long as its project, and
