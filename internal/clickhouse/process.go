@@ -1,0 +1,138 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// readyTimeout bounds one start: a data folder after a crash is loaded within it.
+const readyTimeout = 60 * time.Second
+
+// process is one run of the engine.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	output *output
+	ended  chan struct{} // closed when the process has been waited for
+	err    error         // how it ended; read after ended
+}
+
+// startProcess executes the engine. The goroutine that starts the child keeps its thread until
+// the child has ended: Linux sends the parent-death signal when that thread ends.
+func startProcess(engine Engine, args []string, env []string) (*process, error) {
+	cmd, err := command(engine, args, env)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, output: &output{}, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = p.output, p.output
+	cmd.SysProcAttr = childAttributes()
+	if p.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("starting ClickHouse: %w", err)
+	}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			p.err = cmd.Wait()
+			close(p.ended)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("starting ClickHouse (%s): %w", engine, err)
+	}
+	return p, nil
+}
+
+func command(engine Engine, args, env []string) (*exec.Cmd, error) {
+	if engine.Program != "" {
+		cmd := exec.Command(engine.Program, append([]string{"local"}, args...)...)
+		cmd.Env = append(os.Environ(), env...)
+		return cmd, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding our own program, to run it as the ClickHouse child: %w", err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), append(env, childEnv+"="+engine.Library)...)
+	return cmd, nil
+}
+
+// failure says how an ended process ended.
+func (p *process) failure() error {
+	<-p.ended
+	how := "it ended by itself"
+	if p.err != nil {
+		how = p.err.Error()
+	}
+	if text := p.output.String(); text != "" {
+		return fmt.Errorf("ClickHouse ended: %s: %s", how, text)
+	}
+	return fmt.Errorf("ClickHouse ended: %s", how)
+}
+
+// end lets the process finish in order, or kills it after the grace or when the context ends.
+func (p *process) end(ctx context.Context, grace time.Duration) {
+	_ = p.stdin.Close()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+		return
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+}
+
+// ready waits until the process answers a query over the native protocol with its own token: a
+// port says nothing, as another process may have taken it.
+func (p *process) ready(ctx context.Context, addr, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	var last error
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+		select {
+		case <-p.ended:
+			return p.failure()
+		default:
+		}
+		if last = probe(ctx, addr, token); last == nil {
+			return nil
+		}
+		if err := pause(ctx, wait); err != nil {
+			return fmt.Errorf("ClickHouse did not answer on %s: %w (%w)", addr, last, err)
+		}
+	}
+}
+
+// probe asks the server for its token, over a connection of its own.
+func probe(ctx context.Context, addr, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	conn, err := clickhouse.Open(&clickhouse.Options{Addr: []string{addr}, DialTimeout: time.Second, MaxOpenConns: 1})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var got string
+	if err := conn.QueryRow(ctx, "select getMacro('"+tokenMacro+"')").Scan(&got); err != nil {
+		return err
+	}
+	if got != token {
+		return fmt.Errorf("another server answers on %s", addr)
+	}
+	return nil
+}
