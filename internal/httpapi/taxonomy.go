@@ -26,6 +26,7 @@ const (
 	CodeRateLimited        Code = "rate_limited"
 	CodeOverloaded         Code = "overloaded"
 	CodeUnavailable        Code = "unavailable"
+	CodeNoReadModel        Code = "read_model_unavailable"
 	CodeNotYetVisible      Code = "not_yet_visible"
 	CodeCanceled           Code = "canceled"
 	CodeInternal           Code = "internal"
@@ -56,6 +57,7 @@ var taxonomy = map[Code]kind{
 	CodeRateLimited:        {http.StatusTooManyRequests, "The project's rate limit is reached"},
 	CodeOverloaded:         {http.StatusServiceUnavailable, "The portal is shedding load"},
 	CodeUnavailable:        {http.StatusServiceUnavailable, "A part of the portal is not available"},
+	CodeNoReadModel:        {http.StatusServiceUnavailable, "The read model does not answer"},
 	CodeNotYetVisible:      {http.StatusServiceUnavailable, "The read model has not reached the asked position"},
 	CodeCanceled:           {statusClientClosed, "The client ended the request"},
 	CodeInternal:           {http.StatusInternalServerError, "Something went wrong inside the portal"},
