@@ -25,7 +25,7 @@ func ErrorGroups() Table {
 			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
 			{"first_seen", "SimpleAggregateFunction(min, " + eventTime + ")", ""},
 			{"last_seen", "SimpleAggregateFunction(max, " + eventTime + ")", ""},
-			{"latest", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", event_id FixedString(16), name String, message String, culprit String))", ""},
+			{"latest", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", event_id FixedString(16), name String, message String, culprit String, explanation String))", ""},
 			{"first_release", "SimpleAggregateFunction(min, Tuple(ts " + eventTime + ", release String))", ""},
 			{"last_release", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", release String))", ""},
 		},
@@ -92,7 +92,6 @@ func ErrorGroupFacets() Table {
 //
 //   - stack, request: JSON as sent ("" when absent; stack may be a string or an
 //     array); metadata: a JSON object of the fields the service does not know.
-//   - explanation: JSON; why the event has this fingerprint.
 //
 // Sort key: read for one group, newest first: (project_id, fingerprint, ts) in
 // reverse order; event_id makes it total for cursors.
@@ -115,7 +114,6 @@ func ErrorOccurrences() Table {
 			{"stack", "String", ""},
 			{"request", "String", ""},
 			{"metadata", "String", ""},
-			{"explanation", "String", ""},
 			{"partition", "UInt32", ""},
 			{"offset", "Int64", ""},
 		},
