@@ -102,17 +102,24 @@ func (p *process) end(ctx context.Context, grace time.Duration) {
 func (p *process) ready(ctx context.Context, addr, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	var last error
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+	go func() { // another server on our port may leave a probe without an answer
 		select {
 		case <-p.ended:
-			return p.failure()
-		default:
+			cancel()
+		case <-ctx.Done():
 		}
+	}()
+	var last error
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		if last = probe(ctx, addr, token); last == nil {
 			return nil
 		}
 		if err := pause(ctx, wait); err != nil {
+			select {
+			case <-p.ended:
+				return p.failure()
+			default:
+			}
 			return fmt.Errorf("ClickHouse did not answer on %s: %w (%w)", addr, last, err)
 		}
 	}

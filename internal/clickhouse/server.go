@@ -26,7 +26,7 @@ const (
 	maxBackoff      = 10 * time.Second
 	// endGrace is how long an engine may take to end in order; then it is killed, which loses
 	// nothing that it has confirmed.
-	endGrace = 8 * time.Second
+	endGrace = 7 * time.Second
 )
 
 // Config says what to run and where.
@@ -69,6 +69,10 @@ type Server struct {
 // Server; while the child is being restarted connections are refused, and clients connect again.
 // Errors say what to do; a start that failed may be tried again.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
+	return start(ctx, cfg, freePorts)
+}
+
+func start(ctx context.Context, cfg Config, pick func() (ports, error)) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -90,7 +94,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := s.occupy(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.firstStart(ctx); err != nil {
+	if err := s.firstStart(ctx, pick); err != nil {
 		s.unlock()
 		return nil, err
 	}
@@ -118,9 +122,9 @@ func (s *Server) occupy(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) firstStart(ctx context.Context) (err error) {
+func (s *Server) firstStart(ctx context.Context, pick func() (ports, error)) (err error) {
 	for range startAttempts {
-		if s.ports, err = freePorts(); err != nil {
+		if s.ports, err = pick(); err != nil {
 			return err
 		}
 		if err = s.run(ctx); err == nil {

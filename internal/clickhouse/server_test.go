@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -185,4 +186,38 @@ func TestProgramThatFails(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no luck today") {
 		t.Fatalf("error %v; expected what the program printed", err)
 	}
+}
+
+// A port that was taken between picking and binding costs another try, and the server of the
+// taker is not mistaken for ours.
+func TestPortTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	server, err := clickhouse.StartOnTakenPort(t.Context(), chtest.Config(t, t.TempDir()), taken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close(context.Background())
+	if server.NativeAddr() == taken.Addr().String() {
+		t.Errorf("the server claims the taken address %s", server.NativeAddr())
+	}
+	exec(t, connect(t, server), "select 1")
+}
+
+// A library that can't be loaded is said to be so, with what to do.
+func TestDamagedLibrary(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // no clickhouse program
+	cfg := chtest.Config(t, t.TempDir())
+	cfg.CacheDir = t.TempDir()
+	if err := clickhouse.FakeLibrary(cfg.CacheDir); err != nil {
+		t.Fatal(err)
+	}
+	_, err := clickhouse.Start(t.Context(), cfg)
+	if err == nil || !strings.Contains(err.Error(), "can't be loaded") {
+		t.Fatalf("error %v; expected one that says the library can't be loaded", err)
+	}
+	t.Log(err)
 }

@@ -33,7 +33,6 @@ func settings(dataDir, token string, memoryLimit int64) []setting {
 	number := func(name string, n int64) setting { return setting{name: name, value: strconv.FormatInt(n, 10)} }
 	return []setting{
 		{name: "logger", children: []setting{
-			{name: "level", value: "information"},
 			{name: "log", value: filepath.Join(dataDir, "clickhouse.log")},
 			{name: "errorlog", value: filepath.Join(dataDir, "clickhouse.err.log")},
 			number("size", logFileSize),
@@ -89,6 +88,7 @@ func appendSettings(text *strings.Builder, list []setting, indent string) {
 func arguments(configFile, storeDir string, ports ports) []string {
 	return []string{
 		"--config-file", configFile,
+		"--log-level", "information", // the setting of the file is not read by clickhouse local
 		"--path", storeDir,
 		"--listen_host", loopback,
 		"--tcp_port", strconv.Itoa(ports.native),
