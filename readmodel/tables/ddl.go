@@ -24,6 +24,10 @@ func (g Generation) Comment() string {
 	return string(text)
 }
 
+// Fence is the value of the setting log_comment that a fenced table asks of an
+// insert.
+func (g Generation) Fence() string { return fmt.Sprintf("%s:%d", g.Projection, g.Generation) }
+
 // ParseComment reads a table's COMMENT. It fails when the table was not made
 // by a projector.
 func ParseComment(comment string) (Generation, error) {
@@ -43,7 +47,11 @@ func ParseComment(comment string) (Generation, error) {
 func (t Table) Create(physical string, g Generation, o Options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s\n(\n", quote(physical))
-	b.WriteString(strings.Join(t.elements(), ",\n"))
+	elements := t.elements()
+	if o.Fence && !t.Shared {
+		elements = append(elements, "    CONSTRAINT generation CHECK getSetting('log_comment') = "+literal(g.Fence()))
+	}
+	b.WriteString(strings.Join(elements, ",\n"))
 	fmt.Fprintf(&b, "\n)\nENGINE = %s\n", t.Engine)
 	if t.PartitionBy != "" {
 		fmt.Fprintf(&b, "PARTITION BY %s\n", t.PartitionBy)

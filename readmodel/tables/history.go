@@ -100,6 +100,7 @@ func Quarantine() Table {
 			{"payload", "String", "ZSTD(1)"},
 			{"payload_bytes", "UInt64", ""},
 		},
+		Shared:      true,
 		OrderBy:     []string{"projection", "generation", "topic", "partition", "offset"},
 		PartitionBy: "toYYYYMM(`received_at`)",
 	}

@@ -49,6 +49,7 @@ type Table struct {
 	Indexes     []Index
 	OrderBy     []string
 	PartitionBy string // "" for none
+	Shared      bool   // filled by several projections, which tell their rows apart
 }
 
 // Options are the settings of a table that depend on where it runs.
@@ -61,6 +62,13 @@ type Options struct {
 	// acknowledged (fsync_after_insert, fsync_part_directory). Switch it on
 	// where one machine holds the only copy.
 	Fsync bool
+	// Fence makes the table refuse every insert that does not come with the
+	// setting log_comment = Generation.Fence(). Projectors set it, so that one
+	// that still believes in an older generation cannot write into the tables
+	// of a newer one that bear the same name by now (after EXCHANGE TABLES, or
+	// when they were dropped and made again). Tables shared by projections are
+	// never fenced.
+	Fence bool
 }
 
 // DefaultDeduplicationWindow covers about 40 minutes of blocks of one
