@@ -23,7 +23,7 @@ type keyCreateCmd struct {
 }
 
 type key struct {
-	ID        string     `json:"id"`
+	ID        string     `json:"key_id"`
 	Name      string     `json:"name,omitempty"`
 	Scopes    []string   `json:"scopes"`
 	CreatedAt time.Time  `json:"created_at"`
@@ -40,10 +40,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	in := map[string]any{"scopes": c.Scopes}
-	if c.Name != "" {
-		in["name"] = c.Name
-	}
+	in := map[string]any{"name": c.Name, "scopes": c.Scopes}
 	var made key
 	if err := server.Call(ctx, http.MethodPost, keysPath(c.Project), nil, in, &made); err != nil {
 		return err

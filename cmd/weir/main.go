@@ -56,7 +56,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-		kong.Vars{"version": version()},
+		kong.Vars(defaultFolders()),
 	)
 	if err != nil {
 		fmt.Fprintln(stderr, "weir:", err)

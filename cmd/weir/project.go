@@ -49,7 +49,7 @@ func (c *projectListCmd) Run(ctx context.Context, t *terminal) error {
 		return err
 	}
 	type project struct {
-		ID        string    `json:"id"`
+		ID        string    `json:"project_id"`
 		Name      string    `json:"name"`
 		CreatedAt time.Time `json:"created_at"`
 	}

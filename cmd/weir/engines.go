@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"weir/eventlog"
+	"weir/internal/broker"
+	"weir/internal/clickhouse"
+	"weir/readmodel"
+)
+
+// startLog runs the embedded broker unless brokers are given.
+func (p *portal) startLog(ctx context.Context) error {
+	if len(p.cfg.KafkaBrokers) > 0 {
+		p.brokers = p.cfg.KafkaBrokers
+		return nil
+	}
+	embedded, err := broker.Start(ctx, broker.Config{DataDir: p.dir.Path("log"), Logger: p.logger})
+	if err != nil {
+		return err
+	}
+	p.brokers = embedded.Addrs()
+	p.parts.Push("embedded log", func(context.Context) error {
+		embedded.Close()
+		return nil
+	})
+	return nil
+}
+
+// needsClickHouse tells whether a role of this process reads or writes read models.
+func (p *portal) needsClickHouse() bool { return p.cfg.has(roleProject) || p.cfg.has(roleRead) }
+
+// startClickHouse runs the child unless a server is given or no role needs one.
+func (p *portal) startClickHouse(ctx context.Context) error {
+	if p.cfg.ClickHouseAddr != "" || !p.needsClickHouse() {
+		return nil
+	}
+	engine, err := clickhouse.Start(ctx, clickhouse.Config{
+		DataDir: p.dir.Path("clickhouse"), CacheDir: p.cfg.Cache, Program: p.cfg.ClickHouseProgram,
+		Progress: p.terminal.err, Logger: p.logger,
+	})
+	if err != nil {
+		return err
+	}
+	p.engine = engine
+	p.parts.Push("clickhouse", engine.Close)
+	p.group.Go(func() error {
+		<-engine.Done()
+		if err := engine.Err(); err != nil {
+			return fmt.Errorf("the ClickHouse child ended: %w", err)
+		}
+		return nil
+	})
+	return nil
+}
+
+// clickHouse is where the read models are and who we are there.
+func (p *portal) clickHouse() readmodel.ConnectConfig {
+	if p.engine != nil {
+		return readmodel.ConnectConfig{Addrs: []string{p.engine.NativeAddr()}, Database: p.cfg.ClickHouseDatabase}
+	}
+	return readmodel.ConnectConfig{
+		Addrs: []string{p.cfg.ClickHouseAddr}, Database: p.cfg.ClickHouseDatabase,
+		Username: p.cfg.ClickHouseUser, Password: p.cfg.ClickHousePassword,
+	}
+}
+
+// logPatience is how long an unreachable log is tried at the start before it is an error.
+const logPatience = 30 * time.Second
+
+func (p *portal) openLog(ctx context.Context) error {
+	embedded := len(p.cfg.KafkaBrokers) == 0
+	deadline := time.Now().Add(logPatience)
+	for {
+		log, err := eventlog.Open(ctx, eventlog.Config{
+			Brokers: p.brokers, Embedded: embedded, Partitions: p.cfg.LogPartitions, Replication: p.cfg.LogReplicas,
+			Logger: p.logger, Registerer: p.registry,
+		})
+		if err == nil {
+			p.log = log
+			p.parts.Push("log", log.Close)
+			return nil
+		}
+		if !errors.Is(err, eventlog.ErrUnavailable) || time.Now().After(deadline) {
+			return fmt.Errorf("%w; are the brokers in WEIR_KAFKA_BROKERS right and running?", err)
+		}
+		p.logger.Warn("the log is not reachable yet", "brokers", p.brokers, "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// The roles a process can have. Each is wired in its own file, role_<name>.go.
+const (
+	roleIngest  = "ingest"
+	roleProject = "project"
+	roleRead    = "read"
+)
+
+// shutdownTime is how long a stop may take all together: begun requests, folds, engines.
+const shutdownTime = 10 * time.Second
+
+// serveCmd holds every setting of a server. Nothing else reads flags or the environment.
+type serveCmd struct {
+	HTTP  string   `name:"http" help:"Address to listen on." env:"WEIR_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"ADDR"`
+	Data  string   `help:"Data folder: embedded log and ClickHouse, master key, admin token." env:"WEIR_DATA_DIR" default:"${data_dir}" placeholder:"DIR"`
+	Cache string   `help:"Cache folder of the fetched ClickHouse engine." env:"WEIR_CACHE_DIR" default:"${cache_dir}" placeholder:"DIR"`
+	Roles []string `help:"What this process does: ingest, project, read." env:"WEIR_ROLES" default:"ingest,project,read" enum:"ingest,project,read"`
+	Demo  bool     `help:"Make a demo project at the first start and print lines to paste."`
+
+	KafkaBrokers  []string `help:"Kafka brokers, host:port; without any the log is embedded." env:"WEIR_KAFKA_BROKERS" placeholder:"ADDR,…" group:"log"`
+	LogPartitions int      `help:"Partitions of each topic that is made (1 embedded, 6 on Kafka)." env:"WEIR_LOG_PARTITIONS" group:"log"`
+	LogReplicas   int      `help:"Replication of each topic that is made (the number of brokers, 3 at most)." env:"WEIR_LOG_REPLICAS" group:"log"`
+
+	ClickHouseAddr     string `name:"clickhouse-addr" help:"ClickHouse server, native protocol, host:port; without it ClickHouse runs as a child." env:"WEIR_CLICKHOUSE_ADDR" placeholder:"ADDR" group:"clickhouse"`
+	ClickHouseDatabase string `name:"clickhouse-database" help:"Database of the read models." env:"WEIR_CLICKHOUSE_DATABASE" default:"weir" group:"clickhouse"`
+	ClickHouseUser     string `name:"clickhouse-user" help:"User of the ClickHouse server." env:"WEIR_CLICKHOUSE_USER" default:"default" group:"clickhouse"`
+	ClickHousePassword string `name:"clickhouse-password" help:"Password of the ClickHouse server." env:"WEIR_CLICKHOUSE_PASSWORD" placeholder:"PASSWORD" group:"clickhouse"`
+	ClickHouseProgram  string `name:"clickhouse-program" help:"clickhouse program to run as the child." env:"WEIR_CLICKHOUSE_PROGRAM" placeholder:"PATH" group:"clickhouse"`
+
+	MasterKey  string `help:"Key that encrypts webhook secrets: 32 bytes, base64. Without it: master.key in the data folder." env:"WEIR_MASTER_KEY" placeholder:"KEY" group:"secrets"`
+	AdminToken string `help:"Admin token. Without it: admin.token in the data folder." env:"WEIR_ADMIN_TOKEN" placeholder:"TOKEN" group:"secrets"`
+
+	EventsPerSecond  int   `help:"Events per second and project; 0 is no limit." env:"INGEST_RATE_LIMIT_EVENTS_PER_SECOND" default:"1000" group:"limits"`
+	BatchesPerSecond int   `help:"Batches per second and project; 0 is no limit." env:"INGEST_RATE_LIMIT_BATCHES_PER_SECOND" default:"100" group:"limits"`
+	BatchBytes       int64 `help:"Bytes of a batch, as sent and unpacked." env:"INGEST_RATE_LIMIT_BATCH_BYTES" default:"5242880" group:"limits"`
+	BytesInFlight    int64 `help:"Bytes of bodies being worked on at once; over it requests are shed (256 MiB, or a quarter of memory)." env:"WEIR_BYTES_IN_FLIGHT" group:"limits"`
+
+	LogLevel  slog.Level `help:"debug, info, warn or error." env:"WEIR_LOG_LEVEL" default:"info"`
+	LogFormat string     `help:"text or json." env:"WEIR_LOG_FORMAT" default:"text" enum:"text,json"`
+}
+
+// Run serves until the context ends (Ctrl-C, SIGTERM), then drains and stops.
+func (c *serveCmd) Run(ctx context.Context, t *terminal) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	logger := c.logger(t)
+	portal := newPortal(c, t, logger)
+	if err := portal.start(ctx); err != nil {
+		portal.stop()
+		return err
+	}
+	err := portal.wait(ctx)
+	logger.Info("stopping", "at_most", shutdownTime)
+	if stopped := portal.stop(); err == nil {
+		err = stopped
+	}
+	return err
+}
+
+// check finds settings that cannot work together, before anything is started.
+func (c *serveCmd) check() error {
+	switch {
+	case len(c.Roles) == 0:
+		return usagef("--roles is empty: name at least one of ingest, project, read")
+	case c.EventsPerSecond < 0 || c.BatchesPerSecond < 0:
+		return usagef("INGEST_RATE_LIMIT_EVENTS_PER_SECOND and INGEST_RATE_LIMIT_BATCHES_PER_SECOND must be 0 (no limit) or more")
+	case c.BatchBytes < 1024:
+		return usagef("INGEST_RATE_LIMIT_BATCH_BYTES is %d: it must be at least 1024", c.BatchBytes)
+	case c.LogPartitions < 0 || c.LogReplicas < 0:
+		return usagef("--log-partitions and --log-replicas must be 0 (automatic) or more")
+	case len(c.KafkaBrokers) == 0 && !c.has(roleIngest):
+		return usagef("--roles without ingest needs WEIR_KAFKA_BROKERS: the embedded log is reached by the process that holds it only")
+	}
+	return nil
+}
+
+func (c *serveCmd) has(role string) bool { return slices.Contains(c.Roles, role) }
+
+func (c *serveCmd) logger(t *terminal) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(t.err, opts))
+	}
+	return slog.New(slog.NewTextHandler(t.err, opts))
+}
+
+// config is the effective configuration for `weir doctor`, secrets masked.
+func (c *serveCmd) config() map[string]string {
+	return map[string]string{
+		"WEIR_DATA_DIR":                        c.Data,
+		"WEIR_CACHE_DIR":                       c.Cache,
+		"WEIR_LOG_PARTITIONS":                  automatic(c.LogPartitions),
+		"WEIR_LOG_REPLICAS":                    automatic(c.LogReplicas),
+		"WEIR_CLICKHOUSE_DATABASE":             c.ClickHouseDatabase,
+		"WEIR_CLICKHOUSE_USER":                 c.ClickHouseUser,
+		"WEIR_CLICKHOUSE_PASSWORD":             masked(c.ClickHousePassword),
+		"WEIR_MASTER_KEY":                      masked(c.MasterKey),
+		"WEIR_ADMIN_TOKEN":                     masked(c.AdminToken),
+		"INGEST_RATE_LIMIT_EVENTS_PER_SECOND":  fmt.Sprint(c.EventsPerSecond),
+		"INGEST_RATE_LIMIT_BATCHES_PER_SECOND": fmt.Sprint(c.BatchesPerSecond),
+		"INGEST_RATE_LIMIT_BATCH_BYTES":        fmt.Sprint(c.BatchBytes),
+	}
+}
+
+func masked(secret string) string {
+	if secret == "" {
+		return "(from the data folder)"
+	}
+	return "(set)"
+}
+
+func automatic(n int) string {
+	if n == 0 {
+		return "automatic"
+	}
+	return fmt.Sprint(n)
+}
+
+// defaultFolders are the kong variables behind the defaults of --data and --cache.
+func defaultFolders() map[string]string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	return map[string]string{"data_dir": "data", "cache_dir": filepath.Join(cache, "weir")}
+}
