@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"weir/internal/filelock"
 )
 
 // fetchTimeout bounds one download; at 178 MB it allows for 100 kB/s.
@@ -30,7 +32,7 @@ func fetch(ctx context.Context, pkg npmPackage, cfg FindConfig) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return cacheError(err)
 	}
-	unlock, err := lockFile(ctx, filepath.Join(dir, "fetch.lock"))
+	unlock, err := filelock.Wait(ctx, filepath.Join(dir, "fetch.lock"))
 	if err != nil {
 		return cacheError(err)
 	}

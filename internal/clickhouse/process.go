@@ -143,3 +143,15 @@ func probe(ctx context.Context, addr, token string) error {
 	}
 	return nil
 }
+
+// pause waits for d or for the end of the context.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"weir/internal/filelock"
 )
 
 const (
@@ -38,6 +40,8 @@ type Config struct {
 	CacheDir string
 	Program  string
 	Progress io.Writer
+	// NativePort and HTTPPort are picked among the free ones where they are 0.
+	NativePort, HTTPPort int
 	// MemoryLimit in bytes is when queries begin to be refused; 0 means 2 GiB.
 	MemoryLimit int64
 	// Logger may be nil.
@@ -107,8 +111,8 @@ func (s *Server) occupy(ctx context.Context) error {
 	if err := os.MkdirAll(s.storeDir(), 0o700); err != nil {
 		return dataError(err)
 	}
-	unlock, err := tryLockFile(filepath.Join(s.cfg.DataDir, "lock"))
-	if errors.Is(err, errLocked) {
+	unlock, err := filelock.Try(filepath.Join(s.cfg.DataDir, "lock"))
+	if errors.Is(err, filelock.ErrHeld) {
 		return fmt.Errorf("the ClickHouse data folder %s is in use by another running weir; stop that one, or use another data folder", s.cfg.DataDir)
 	}
 	if err != nil {
@@ -126,6 +130,12 @@ func (s *Server) firstStart(ctx context.Context, pick func() (ports, error)) (er
 	for range startAttempts {
 		if s.ports, err = pick(); err != nil {
 			return err
+		}
+		if s.cfg.NativePort != 0 {
+			s.ports.native = s.cfg.NativePort
+		}
+		if s.cfg.HTTPPort != 0 {
+			s.ports.http = s.cfg.HTTPPort
 		}
 		if err = s.run(ctx); err == nil {
 			return nil

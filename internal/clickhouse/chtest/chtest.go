@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"weir/internal/clickhouse"
+	"weir/internal/filelock"
 )
 
 // memoryLimit of a test server in bytes: several packages are tested at once.
@@ -174,13 +174,9 @@ func removeLeft() {
 		if err != nil || time.Since(info.ModTime()) < time.Minute {
 			continue // perhaps just being made
 		}
-		lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR, 0)
-		if err != nil {
-			continue
-		}
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		if unlock, err := filelock.Try(filepath.Join(dir, "lock")); err == nil {
 			_ = os.RemoveAll(dir)
+			unlock()
 		}
-		lock.Close()
 	}
 }
