@@ -1,0 +1,97 @@
+package ingest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"weir/eventlog"
+	"weir/schemas"
+)
+
+// append puts the accepted events into the log: one set per type, each whole or
+// not at all, all types at once. It returns when every one of them is durable.
+//
+// When one type fails and another does not, the batch is a 503, and what was
+// appended stays: with an idempotency key a repeat appends only the rest.
+func (q *request) append() error {
+	if len(q.types) == 0 {
+		return nil
+	}
+	ctx, cancel := detached(q.r.Context(), q.h.cfg.AppendTimeout)
+	defer cancel()
+	q.appendTypes(ctx)
+	q.noteSent()
+	for _, t := range q.types {
+		s := &q.sets[t]
+		if s.err != nil {
+			q.refund()
+			return q.logFault(s.err)
+		}
+		q.position = append(q.position, eventlog.Position{
+			Topic: topics[t], Partition: q.h.cfg.Log.PartitionFor(topics[t], q.claim.Batch), Next: s.next,
+		})
+	}
+	q.h.breaker.succeeded()
+	return nil
+}
+
+// noteSent tells the flight whether any of the batch may still be on its way to the log.
+func (q *request) noteSent() {
+	if q.flight == nil {
+		return
+	}
+	for _, t := range q.types {
+		if err := q.sets[t].err; err != nil && !neverSent(err) {
+			return
+		}
+	}
+	q.flight.Sent()
+}
+
+func neverSent(err error) bool {
+	return errors.Is(err, eventlog.ErrTooLarge) || errors.Is(err, eventlog.ErrOverloaded)
+}
+
+func (q *request) appendTypes(ctx context.Context) {
+	if len(q.types) == 1 {
+		q.appendType(ctx, q.types[0])
+		return
+	}
+	var all sync.WaitGroup
+	for _, t := range q.types[1:] {
+		all.Go(func() { q.appendType(ctx, t) })
+	}
+	q.appendType(ctx, q.types[0])
+	all.Wait()
+}
+
+// appendType runs for several types of a request at once; each has its own set.
+func (q *request) appendType(ctx context.Context, t schemas.Type) {
+	s, topic, log := &q.sets[t], topics[t], q.h.cfg.Log
+	if q.claim.Takeover {
+		at, found, err := q.h.book.Find(ctx, topic, q.claim.Batch, q.claim.Since)
+		if found || err != nil {
+			s.next, s.err = at.Next, err
+			return
+		}
+	}
+	first, err := log.Append(ctx, topic, log.PartitionFor(topic, q.claim.Batch), eventlog.Set{
+		Key: []byte(q.caller.ProjectID), Batch: q.claim.Batch, Time: q.start, Values: s.values, Indexes: s.indexes,
+	})
+	s.next, s.err = first+int64(len(s.values)), err
+}
+
+// newBatchID is a UUID of version 7: unique, and batches lie in the order of their time.
+func newBatchID(now time.Time) (id [16]byte) {
+	_, _ = rand.Read(id[:]) // never fails
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
+	copy(id[:6], ms[2:])
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}

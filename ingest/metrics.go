@@ -1,0 +1,131 @@
+package ingest
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/schemas"
+)
+
+// metrics of the door. Every label has few values, whatever clients send.
+type metrics struct {
+	requests *prometheus.CounterVec
+	seconds  prometheus.Histogram
+	bytes    prometheus.Counter
+	current  prometheus.Gauge
+	accepted [typeCount]prometheus.Counter
+	events   *prometheus.CounterVec
+	rejected *prometheus.CounterVec
+
+	mu       sync.Mutex
+	problems map[string]bool // label values given out so far
+}
+
+func newMetrics(reg prometheus.Registerer, room *budget) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_ingest_requests_total", Help: "Batches answered, by status.",
+		}, []string{"status"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "weir_ingest_request_seconds", Help: "Time from a batch's headers to its answer.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
+		}),
+		bytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "weir_ingest_body_bytes_total", Help: "Bytes of bodies read, as sent.",
+		}),
+		current: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "weir_ingest_requests_in_flight", Help: "Batches begun and not yet answered.",
+		}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_ingest_events_total", Help: "Events of answered batches, by type and outcome (accepted or rejected).",
+		}, []string{"type", "outcome"}),
+		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_ingest_rejections_total", Help: "Rejected events by type and problem.",
+		}, []string{"type", "problem"}),
+		problems: map[string]bool{},
+	}
+	for i, t := range schemas.Types() {
+		m.accepted[i] = m.events.WithLabelValues(t.String(), "accepted")
+	}
+	if reg != nil {
+		reg.MustRegister(m.requests, m.seconds, m.bytes, m.current, m.events, m.rejected,
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "weir_ingest_bytes_in_flight", Help: "Bytes of bodies in memory, as reserved.",
+			}, func() float64 { return float64(room.used.Load()) }),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "weir_ingest_bytes_in_flight_limit", Help: "Bytes of bodies that may be in memory.",
+			}, func() float64 { return float64(room.limit) }))
+	}
+	return m
+}
+
+func (m *metrics) started() { m.current.Inc() }
+
+// finished counts a request that was answered, or that panicked (status 500).
+func (m *metrics) finished(q *request) {
+	m.current.Dec()
+	status := q.status
+	if status == 0 {
+		status = 500
+	}
+	m.requests.WithLabelValues(strconv.Itoa(status)).Inc()
+	m.seconds.Observe(q.h.cfg.Now().Sub(q.start).Seconds())
+	m.bytes.Add(float64(len(q.sent)))
+	if status != 200 || q.answered {
+		return // a repeat's events were counted the first time
+	}
+	for _, t := range q.types {
+		m.accepted[t].Add(float64(len(q.sets[t].values)))
+	}
+	for i := range q.batch.Rejected {
+		m.reject(&q.batch.Rejected[i])
+	}
+}
+
+func (m *metrics) reject(r *schemas.Rejection) {
+	t := r.Type
+	if t == "" {
+		t = "unknown"
+	}
+	m.events.WithLabelValues(t, "rejected").Inc()
+	m.rejected.WithLabelValues(t, m.problem(r.Reason)).Inc()
+}
+
+// mostProblems bounds the values of the label problem; there are about twenty.
+const mostProblems = 64
+
+// problem is what is wrong, without the path and without values, both of which
+// clients make up.
+func (m *metrics) problem(reason string) string {
+	p := problemOf(reason)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.problems[p] {
+		return p
+	}
+	if len(m.problems) >= mostProblems {
+		return "other"
+	}
+	p = strings.Clone(p)
+	m.problems[p] = true
+	return p
+}
+
+// problemOf cuts "data.level: must be a string" to "must be a string" and
+// `type: unknown value "foo"` to "unknown value". A path may hold ": " itself,
+// but no problem does outside of a quoted value.
+func problemOf(reason string) string {
+	if at := strings.Index(reason, `: unknown value "`); at >= 0 {
+		return "unknown value"
+	}
+	if at := strings.LastIndex(reason, ": "); at >= 0 {
+		reason = reason[at+2:]
+	}
+	if at := strings.IndexByte(reason, '"'); at >= 0 {
+		reason = reason[:at]
+	}
+	return strings.TrimSpace(reason)
+}

@@ -1,0 +1,73 @@
+package receipts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"weir/eventlog"
+)
+
+const (
+	// findSlack is how far the times of records that lie side by side may be
+	// apart: gateways' clocks, and appends that waited.
+	findSlack = 2 * time.Minute
+
+	findStep  = 1024
+	findBytes = 1 << 20
+)
+
+// Find looks for a batch's events in the partition of the topic where they
+// must be, among the records since that time. A set is whole or absent, so the
+// first record and their number say everything. Only a take-over needs it.
+func (b *Book) Find(ctx context.Context, topic string, batch [16]byte, since time.Time) (p eventlog.Position, found bool, err error) {
+	partition := b.cfg.Log.PartitionFor(topic, batch)
+	bounds, err := b.boundsOf(ctx, topic, partition)
+	if err != nil {
+		return p, false, err
+	}
+	offset, err := b.offsetBefore(ctx, topic, bounds, since.Add(-findSlack))
+	for err == nil && offset < bounds.End {
+		var c eventlog.Chunk
+		c, err = b.cfg.Log.Fetch(ctx, topic, partition, offset, findBytes, time.Second)
+		for i := range c.Records {
+			if c.Records[i].Batch == batch {
+				p, found = eventlog.Position{Topic: topic, Partition: partition, Next: c.Records[i].Offset + 1}, true
+			} else if found {
+				return p, true, nil
+			}
+		}
+		if c.Next <= offset && err == nil {
+			err = fmt.Errorf("receipts: %s partition %d gives nothing at offset %d: %w", topic, partition, offset, eventlog.ErrUnavailable)
+		}
+		offset = c.Next
+	}
+	return p, found, err
+}
+
+func (b *Book) boundsOf(ctx context.Context, topic string, partition int) (eventlog.Bounds, error) {
+	all, err := b.cfg.Log.Bounds(ctx, topic)
+	if err != nil {
+		return eventlog.Bounds{}, err
+	}
+	for _, one := range all {
+		if one.Partition == partition {
+			return one, nil
+		}
+	}
+	return eventlog.Bounds{}, fmt.Errorf("receipts: %s has no partition %d: %w", topic, partition, eventlog.ErrUnknownTopic)
+}
+
+// offsetBefore steps back from the end, further each time, to a record older
+// than since or to the start. The log need not offer a search by time for it.
+func (b *Book) offsetBefore(ctx context.Context, topic string, bounds eventlog.Bounds, since time.Time) (int64, error) {
+	offset := bounds.End
+	for step := int64(findStep); offset > bounds.Start; step *= 4 {
+		offset = max(bounds.Start, offset-step)
+		r, err := b.recordAt(ctx, topic, bounds.Partition, offset)
+		if err != nil || r.Time.Before(since) {
+			return offset, err
+		}
+	}
+	return offset, nil
+}
