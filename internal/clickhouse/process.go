@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"weir/internal/child"
 )
 
 // readyTimeout bounds one start: a data folder after a crash is loaded within it.
@@ -17,64 +18,45 @@ const readyTimeout = 60 * time.Second
 
 // process is one run of the engine.
 type process struct {
-	cmd    *exec.Cmd
+	*child.Process
 	stdin  io.Closer
 	output *output
-	ended  chan struct{} // closed when the process has been waited for
-	err    error         // how it ended; read after ended
 }
 
-// startProcess executes the engine. The goroutine that starts the child keeps its thread until
-// the child has ended: Linux sends the parent-death signal when that thread ends.
-func startProcess(engine Engine, args []string, env []string) (*process, error) {
-	cmd, err := command(engine, args, env)
+func startProcess(engine Engine, args []string) (*process, error) {
+	cmd, err := command(engine, args)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: cmd, output: &output{}, ended: make(chan struct{})}
+	p := &process{output: &output{}}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
-	cmd.SysProcAttr = childAttributes()
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("starting ClickHouse: %w", err)
 	}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			p.err = cmd.Wait()
-			close(p.ended)
-		}
-	}()
-	if err := <-started; err != nil {
+	if p.Process, err = child.Start(cmd); err != nil {
 		return nil, fmt.Errorf("starting ClickHouse (%s): %w", engine, err)
 	}
 	return p, nil
 }
 
-func command(engine Engine, args, env []string) (*exec.Cmd, error) {
+func command(engine Engine, args []string) (*exec.Cmd, error) {
 	if engine.Program != "" {
-		cmd := exec.Command(engine.Program, append([]string{"local"}, args...)...)
-		cmd.Env = append(os.Environ(), env...)
-		return cmd, nil
+		return exec.Command(engine.Program, append([]string{"local"}, args...)...), nil
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding our own program, to run it as the ClickHouse child: %w", err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), append(env, childEnv+"="+engine.Library)...)
+	cmd.Env = append(os.Environ(), childEnv+"="+engine.Library)
 	return cmd, nil
 }
 
 // failure says how an ended process ended.
 func (p *process) failure() error {
-	<-p.ended
 	how := "it ended by itself"
-	if p.err != nil {
-		how = p.err.Error()
+	if err := p.Err(); err != nil {
+		how = err.Error()
 	}
 	if text := p.output.String(); text != "" {
 		return fmt.Errorf("ClickHouse ended: %s: %s", how, text)
@@ -88,13 +70,12 @@ func (p *process) end(ctx context.Context, grace time.Duration) {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case <-p.ended:
+	case <-p.Ended():
 		return
 	case <-ctx.Done():
 	case <-timer.C:
 	}
-	_ = p.cmd.Process.Kill()
-	<-p.ended
+	p.Kill()
 }
 
 // ready waits until the process answers a query over the native protocol with its own token: a
@@ -104,7 +85,7 @@ func (p *process) ready(ctx context.Context, addr, token string) error {
 	defer cancel()
 	go func() { // another server on our port may leave a probe without an answer
 		select {
-		case <-p.ended:
+		case <-p.Ended():
 			cancel()
 		case <-ctx.Done():
 		}
@@ -116,7 +97,7 @@ func (p *process) ready(ctx context.Context, addr, token string) error {
 		}
 		if err := pause(ctx, wait); err != nil {
 			select {
-			case <-p.ended:
+			case <-p.Ended():
 				return p.failure()
 			default:
 			}

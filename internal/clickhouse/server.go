@@ -155,11 +155,11 @@ func (s *Server) run(ctx context.Context) error {
 		return dataError(err)
 	}
 	start := time.Now()
-	p, err := startProcess(s.engine, arguments(configFile, s.storeDir(), s.ports), nil)
+	p, err := startProcess(s.engine, arguments(configFile, s.storeDir(), s.ports))
 	if err != nil {
 		return err
 	}
-	pid := p.cmd.Process.Pid
+	pid := p.PID()
 	record := childRecord{PID: pid, Identity: processIdentity(pid), Native: s.NativeAddr(), HTTP: s.HTTPAddr()}
 	if err := record.write(s.cfg.DataDir); err != nil {
 		p.end(ctx, 0)
@@ -183,7 +183,7 @@ func (s *Server) supervise() {
 	for {
 		p := s.process()
 		select {
-		case <-p.ended:
+		case <-p.Ended():
 			s.cfg.Logger.Error("ClickHouse has ended and is restarted", "error", p.failure())
 			if err := s.restart(); err != nil {
 				s.finish(err)
@@ -236,7 +236,7 @@ func (s *Server) NativeAddr() string { return s.ports.nativeAddr() }
 func (s *Server) HTTPAddr() string { return s.ports.httpAddr() }
 
 // PID is the process id of the child; of the last one while it is being restarted.
-func (s *Server) PID() int { return s.process().cmd.Process.Pid }
+func (s *Server) PID() int { return s.process().PID() }
 
 // Restarts counts how often the child has been started again.
 func (s *Server) Restarts() int64 { return s.restarts.Load() }

@@ -6,14 +6,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 )
-
-// childAttributes keeps the terminal's Ctrl-C away from the child. It ends with its parent
-// because its standard input does.
-func childAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true}
-}
 
 // processIdentity tells a process from a later one with the same id: its start time. Empty means
 // that there is no such process, or that it has ended.

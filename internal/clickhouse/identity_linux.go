@@ -4,14 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"syscall"
 )
-
-// childAttributes lets the child die with its parent, even at kill -9, and keeps the terminal's
-// Ctrl-C away from it: its parent ends it in order.
-func childAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
 
 // processIdentity tells a process from a later one with the same id: its start in ticks since
 // boot. Empty means that there is no such process, or that it has ended.
