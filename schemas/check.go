@@ -150,7 +150,7 @@ func (f *fieldRule) check(value []byte) string {
 	case Boolean:
 		ok = c == 't' || c == 'f'
 	case Currency:
-		_, ok = CurrencyCode(value)
+		_, ok = currencyLetters(value)
 	case Integer:
 		ok, inRange = checkInteger(value, f.Min, f.Max)
 	case Number:

@@ -76,15 +76,22 @@ func Bool(value []byte) (v, ok bool) {
 // CurrencyCode reads a JSON string of three ASCII letters and returns them in
 // upper case.
 func CurrencyCode(value []byte) (code string, ok bool) {
-	text, ok := StringBytes(value)
-	if !ok || len(text) != 3 {
+	upper, ok := currencyLetters(value)
+	if !ok {
 		return "", false
 	}
-	var upper [3]byte
+	return string(upper[:]), true
+}
+
+func currencyLetters(value []byte) (upper [3]byte, ok bool) {
+	text, ok := StringBytes(value)
+	if !ok || len(text) != len(upper) {
+		return upper, false
+	}
 	for i, c := range text {
 		if upper[i] = c &^ 0x20; upper[i] < 'A' || upper[i] > 'Z' {
-			return "", false
+			return upper, false
 		}
 	}
-	return string(upper[:]), true
+	return upper, true
 }
