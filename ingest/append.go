@@ -31,9 +31,7 @@ func (q *request) append() error {
 			q.refund()
 			return q.logFault(s.err)
 		}
-		q.position = append(q.position, eventlog.Position{
-			Topic: topics[t], Partition: q.h.cfg.Log.PartitionFor(topics[t], q.claim.Batch), Next: s.next,
-		})
+		q.position = append(q.position, s.at)
 	}
 	q.h.breaker.succeeded()
 	return nil
@@ -53,7 +51,14 @@ func (q *request) noteSent() {
 }
 
 func neverSent(err error) bool {
-	return errors.Is(err, eventlog.ErrTooLarge) || errors.Is(err, eventlog.ErrOverloaded)
+	for _, clean := range []error{
+		eventlog.ErrTooLarge, eventlog.ErrOverloaded, eventlog.ErrRefused, eventlog.ErrUnknownTopic, eventlog.ErrClosed,
+	} {
+		if errors.Is(err, clean) {
+			return true
+		}
+	}
+	return false
 }
 
 func (q *request) appendTypes(ctx context.Context) {
@@ -75,14 +80,16 @@ func (q *request) appendType(ctx context.Context, t schemas.Type) {
 	if q.claim.Takeover {
 		at, found, err := q.h.book.Find(ctx, topic, q.claim.Batch, q.claim.Since)
 		if found || err != nil {
-			s.next, s.err = at.Next, err
+			s.at, s.err = at, err
 			return
 		}
 	}
-	first, err := log.Append(ctx, topic, log.PartitionFor(topic, q.claim.Batch), eventlog.Set{
+	partition := log.PartitionFor(topic, q.claim.Batch)
+	first, err := log.Append(ctx, topic, partition, eventlog.Set{
 		Key: []byte(q.caller.ProjectID), Batch: q.claim.Batch, Time: q.start, Values: s.values, Indexes: s.indexes,
 	})
-	s.next, s.err = first+int64(len(s.values)), err
+	s.at = eventlog.Position{Topic: topic, Partition: partition, Next: first + int64(len(s.values))}
+	s.err = err
 }
 
 // newBatchID is a UUID of version 7: unique, and batches lie in the order of their time.

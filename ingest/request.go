@@ -51,7 +51,7 @@ const typeCount = int(schemas.Webhook) + 1
 type typeSet struct {
 	values  [][]byte
 	indexes []int
-	next    int64
+	at      eventlog.Position
 	err     error
 }
 

@@ -18,6 +18,6 @@
 // The only state is the log; Book is an index of it in memory, about 32 bytes a
 // key (position and time; answers are read back from the log), rebuilt at start.
 //
-// What it rests on: gateways' clocks agree within a minute, and an append whose
+// What it rests on: the topic keeps its number of partitions; gateways' clocks agree within ten seconds, and an append whose
 // caller gave up is not applied after half a lease more.
 package receipts

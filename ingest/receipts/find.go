@@ -1,8 +1,10 @@
 package receipts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"weir/eventlog"
@@ -17,15 +19,31 @@ const (
 	findBytes = 1 << 20
 )
 
-// Find looks for a batch's events in the partition of the topic where they
-// must be, among the records since that time. A set is whole or absent, so the
-// first record and their number say everything. Only a take-over needs it.
+// Find looks for a batch's events in the topic, among the records since that
+// time. A set is whole or absent, so its last record says everything. It looks
+// first where they should be, then in the other partitions, for the topic may
+// have got more of them meanwhile. Only a take-over needs it.
 func (b *Book) Find(ctx context.Context, topic string, batch [16]byte, since time.Time) (p eventlog.Position, found bool, err error) {
-	partition := b.cfg.Log.PartitionFor(topic, batch)
-	bounds, err := b.boundsOf(ctx, topic, partition)
+	all, err := b.cfg.Log.Bounds(ctx, topic)
 	if err != nil {
 		return p, false, err
 	}
+	likely := b.cfg.Log.PartitionFor(topic, batch)
+	slices.SortFunc(all, func(x, y eventlog.Bounds) int {
+		return cmp.Compare(distance(x.Partition, likely), distance(y.Partition, likely))
+	})
+	for _, bounds := range all {
+		if p, found, err = b.findIn(ctx, topic, bounds, batch, since); found || err != nil {
+			return p, found, err
+		}
+	}
+	return p, false, nil
+}
+
+func distance(x, y int) int { return max(x-y, y-x) }
+
+func (b *Book) findIn(ctx context.Context, topic string, bounds eventlog.Bounds, batch [16]byte, since time.Time) (p eventlog.Position, found bool, err error) {
+	partition := bounds.Partition
 	offset, err := b.offsetBefore(ctx, topic, bounds, since.Add(-findSlack))
 	for err == nil && offset < bounds.End {
 		var c eventlog.Chunk
@@ -43,19 +61,6 @@ func (b *Book) Find(ctx context.Context, topic string, batch [16]byte, since tim
 		offset = c.Next
 	}
 	return p, found, err
-}
-
-func (b *Book) boundsOf(ctx context.Context, topic string, partition int) (eventlog.Bounds, error) {
-	all, err := b.cfg.Log.Bounds(ctx, topic)
-	if err != nil {
-		return eventlog.Bounds{}, err
-	}
-	for _, one := range all {
-		if one.Partition == partition {
-			return one, nil
-		}
-	}
-	return eventlog.Bounds{}, fmt.Errorf("receipts: %s has no partition %d: %w", topic, partition, eventlog.ErrUnknownTopic)
 }
 
 // offsetBefore steps back from the end, further each time, to a record older
