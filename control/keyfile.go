@@ -44,7 +44,7 @@ func ParseMasterKey(text string) (Secret, error) {
 	if err != nil || len(b) != MasterKeyLen {
 		return Secret{}, fmt.Errorf("a master key is the base64 of %d bytes, 44 characters; this is not", MasterKeyLen)
 	}
-	return Secret{&b}, nil
+	return secretOf(b), nil
 }
 
 // LoadOrCreateTokenFile reads the admin token at path, or makes one, as

@@ -28,12 +28,12 @@ var (
 // safe for concurrent use.
 type Keyring struct {
 	sealID string
-	keys   map[string]cipher.AEAD
+	keys   map[string]func() cipher.AEAD // behind functions for the reason Secret is
 }
 
 // NewKeyring takes the master key to seal under and former ones that only open. Each has MasterKeyLen bytes.
 func NewKeyring(current Secret, former ...Secret) (*Keyring, error) {
-	k := &Keyring{sealID: masterKeyID(current), keys: map[string]cipher.AEAD{}}
+	k := &Keyring{sealID: masterKeyID(current), keys: map[string]func() cipher.AEAD{}}
 	for _, key := range append([]Secret{current}, former...) {
 		if n := len(key.Bytes()); n != MasterKeyLen {
 			return nil, fmt.Errorf("a master key has %d bytes, must have %d", n, MasterKeyLen)
@@ -46,7 +46,7 @@ func NewKeyring(current Secret, former ...Secret) (*Keyring, error) {
 		if err != nil {
 			return nil, fmt.Errorf("use the master key: %w", err)
 		}
-		k.keys[masterKeyID(key)] = aead
+		k.keys[masterKeyID(key)] = func() cipher.AEAD { return aead }
 	}
 	return k, nil
 }
@@ -68,7 +68,7 @@ const sealVersion = "s1"
 // these two only. Its text is s1.<master key id>.<base64url of nonce and
 // ciphertext>; the nonce is 96 random bits.
 func (k *Keyring) Seal(purpose, entity string, secret Secret) string {
-	aead := k.keys[k.sealID]
+	aead := k.keys[k.sealID]()
 	nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(secret.Bytes())+aead.Overhead())
 	_, _ = rand.Read(nonce)
 	sealed := aead.Seal(nonce, nonce, secret.Bytes(), sealedFor(purpose, entity, k.sealID))
@@ -82,10 +82,11 @@ func (k *Keyring) Open(purpose, entity, sealed string) (Secret, error) {
 	if len(parts) != 3 || parts[0] != sealVersion {
 		return Secret{}, ErrSealBroken
 	}
-	aead, ok := k.keys[parts[1]]
+	key, ok := k.keys[parts[1]]
 	if !ok {
 		return Secret{}, ErrUnknownMasterKey
 	}
+	aead := key()
 	b, err := base64.RawURLEncoding.DecodeString(parts[2])
 	if err != nil || len(b) < aead.NonceSize() {
 		return Secret{}, ErrSealBroken
@@ -95,7 +96,7 @@ func (k *Keyring) Open(purpose, entity, sealed string) (Secret, error) {
 	if err != nil {
 		return Secret{}, ErrSealBroken
 	}
-	return Secret{&text}, nil
+	return secretOf(text), nil
 }
 
 // sealedFor is the associated data: it ties a ciphertext to what it is for.

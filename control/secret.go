@@ -9,16 +9,15 @@ import (
 const Redacted = "[redacted]"
 
 // Secret holds text that no log, error or printed struct may show. The text
-// is behind a pointer, because fmt prints the unexported fields of a struct
-// without asking their methods, but never what a nested pointer points to.
-// The zero Secret is empty.
-type Secret struct{ text *[]byte }
+// is inside a function, because fmt prints the unexported fields of a struct
+// without asking their methods, and under some verbs also what a pointer
+// points to; of a function it knows the address only. The zero Secret is empty.
+type Secret struct{ text func() []byte }
 
 // NewSecret keeps text.
-func NewSecret(text string) Secret {
-	b := []byte(text)
-	return Secret{&b}
-}
+func NewSecret(text string) Secret { return secretOf([]byte(text)) }
+
+func secretOf(b []byte) Secret { return Secret{func() []byte { return b }} }
 
 // Reveal returns the text: for the one answer that shows it, or to write a key file.
 func (s Secret) Reveal() string { return string(s.Bytes()) }
@@ -28,7 +27,7 @@ func (s Secret) Bytes() []byte {
 	if s.text == nil {
 		return nil
 	}
-	return *s.text
+	return s.text()
 }
 
 // Empty says whether there is no text.
