@@ -1,0 +1,90 @@
+package projections
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/eventlog"
+	"weir/readmodel/tables"
+)
+
+// Limits and their reasons.
+const (
+	// blockRecords: past 50,000 rows an insert gets no cheaper per row.
+	blockRecords = 50_000
+	// blockBytes bounds the memory of one block; two per partition can be alive.
+	blockBytes = 16 << 20
+	// linger is how long a block of a caught-up partition waits for more.
+	linger = 250 * time.Millisecond
+	// laggingLinger is the same while there is more in the log: fetches of other
+	// partitions may have to be waited for, and small blocks cost more.
+	laggingLinger = 2 * time.Second
+	// liveFetch and laggingFetch are the bytes asked for in one fetch.
+	liveFetch    = 256 << 10
+	laggingFetch = 4 << 20
+	// fetchWait is how long the log may hold a fetch that finds nothing.
+	fetchWait = 2 * time.Second
+	// fetchMemory bounds what lagging partitions hold of the log, together. A
+	// fetched byte is counted twice, for what decoding adds.
+	fetchMemory = 128 << 20
+	// insertsAtOnce bounds what ClickHouse has to do at a time.
+	insertsAtOnce = 4
+	// membershipAge is how old a proof of ownership may be before an insert.
+	membershipAge = time.Second
+	// haltedRetry is how often something halted is looked at again.
+	haltedRetry = 30 * time.Second
+)
+
+// Config is what a Projector works with. Log, ClickHouse and Projections are
+// required; zero values of the rest are sane defaults.
+type Config struct {
+	Log *eventlog.Log
+	// ClickHouse is a pool on the database of the read models. It needs at
+	// least Inserts + 2 connections.
+	ClickHouse  driver.Conn
+	Projections []Projection
+	// Tables are the settings of the tables the projector makes.
+	Tables tables.Options
+
+	BlockRecords int           // most records in a block, about (50,000)
+	BlockBytes   int           // most bytes of records in a block, about (16 MiB)
+	Linger       time.Duration // how long a caught-up block waits for more records (250 ms)
+	FetchMemory  int64         // bytes that lagging partitions may hold together (128 MiB)
+	Inserts      int           // inserts at once (4)
+
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // nil registers none
+}
+
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case c.Log == nil:
+		return c, errors.New("a projector needs a log")
+	case c.ClickHouse == nil:
+		return c, errors.New("a projector needs a ClickHouse connection")
+	case len(c.Projections) == 0:
+		return c, errors.New("a projector needs projections")
+	}
+	c.Tables.Fence = true
+	c.BlockRecords = or(c.BlockRecords, blockRecords)
+	c.BlockBytes = or(c.BlockBytes, blockBytes)
+	c.Linger = or(c.Linger, linger)
+	c.FetchMemory = max(or(c.FetchMemory, fetchMemory), 4*laggingFetch)
+	c.Inserts = or(c.Inserts, insertsAtOnce)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c, nil
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}

@@ -1,0 +1,151 @@
+package errorgroups
+
+import (
+	"time"
+
+	"weir/projections"
+	"weir/readmodel/tables"
+)
+
+const secondsPerHour = 60 * 60
+
+type hourKey struct {
+	group groupKey
+	hour  int64 // since 1970
+}
+
+// hourRows are the rows of tables.ErrorGroupHours.
+type hourRows struct {
+	at     map[hourKey]int
+	keys   []hourKey
+	counts []uint64
+}
+
+func (h *hourRows) add(o *occurrence) {
+	k := hourKey{o.group, o.ts.Unix() / secondsPerHour}
+	i, ok := h.at[k]
+	if !ok {
+		i = len(h.keys)
+		h.at[k] = i
+		h.keys, h.counts = append(h.keys, k), append(h.counts, 0)
+	}
+	h.counts[i]++
+}
+
+func (h *hourRows) block() projections.Block {
+	n := len(h.keys)
+	project, fingerprint, hour := make([]string, n), make([]string, n), make([]time.Time, n)
+	for i, k := range h.keys {
+		project[i], fingerprint[i] = k.group.project, string(k.group.fingerprint[:])
+		hour[i] = time.Unix(k.hour*secondsPerHour, 0).UTC()
+	}
+	return projections.Block{
+		Table:   tables.ErrorGroupHours(),
+		Columns: []any{project, fingerprint, hour, h.counts},
+		Rows:    n,
+	}
+}
+
+func (h *hourRows) reset() {
+	clear(h.at)
+	clear(h.keys)
+	h.keys, h.counts = h.keys[:0], h.counts[:0]
+}
+
+type facetKey struct {
+	group        groupKey
+	facet, value string
+}
+
+// facetRows are the rows of tables.ErrorGroupFacets.
+type facetRows struct {
+	at          map[facetKey]int
+	keys        []facetKey
+	counts      []uint64
+	first, last []time.Time
+}
+
+func (f *facetRows) add(o *occurrence, facet, value string) {
+	if value == "" {
+		return
+	}
+	k := facetKey{o.group, facet, cut(value, facetValue)}
+	i, ok := f.at[k]
+	if !ok {
+		i = len(f.keys)
+		f.at[k] = i
+		f.keys, f.counts = append(f.keys, k), append(f.counts, 0)
+		f.first, f.last = append(f.first, o.ts), append(f.last, o.ts)
+	}
+	f.counts[i]++
+	if o.ts.Before(f.first[i]) {
+		f.first[i] = o.ts
+	}
+	if o.ts.After(f.last[i]) {
+		f.last[i] = o.ts
+	}
+}
+
+func (f *facetRows) block() projections.Block {
+	n := len(f.keys)
+	project, fingerprint := make([]string, n), make([]string, n)
+	facet, value := make([]string, n), make([]string, n)
+	for i, k := range f.keys {
+		project[i], fingerprint[i] = k.group.project, string(k.group.fingerprint[:])
+		facet[i], value[i] = k.facet, k.value
+	}
+	return projections.Block{
+		Table:   tables.ErrorGroupFacets(),
+		Columns: []any{project, fingerprint, facet, value, f.counts, f.first, f.last},
+		Rows:    n,
+	}
+}
+
+func (f *facetRows) reset() {
+	clear(f.at)
+	clear(f.keys)
+	f.keys, f.counts, f.first, f.last = f.keys[:0], f.counts[:0], f.first[:0], f.last[:0]
+}
+
+// occurrenceRows are the columns of tables.ErrorOccurrences.
+type occurrenceRows struct {
+	project, fingerprint          []string
+	ts                            []time.Time
+	eventID                       []string
+	received                      []time.Time
+	name, message, culprit        []string
+	release, environment, service []string
+	stack, request, metadata      []string
+	partition                     []uint32
+	offset                        []int64
+}
+
+func (t *occurrenceRows) add(o *occurrence, fingerprint string) {
+	t.project = append(t.project, o.group.project)
+	t.fingerprint = append(t.fingerprint, fingerprint)
+	t.ts = append(t.ts, o.ts)
+	t.eventID = append(t.eventID, o.eventID)
+	t.received = append(t.received, o.received)
+	t.name = append(t.name, o.name)
+	t.message = append(t.message, o.message)
+	t.culprit = append(t.culprit, o.culprit)
+	t.release = append(t.release, o.release)
+	t.environment = append(t.environment, o.environment)
+	t.service = append(t.service, o.service)
+	t.stack = append(t.stack, o.stack)
+	t.request = append(t.request, o.request)
+	t.metadata = append(t.metadata, o.metadata)
+	t.partition = append(t.partition, o.partition)
+	t.offset = append(t.offset, o.offset)
+}
+
+func (t *occurrenceRows) block() projections.Block {
+	return projections.Block{
+		Table: tables.ErrorOccurrences(),
+		Columns: []any{
+			t.project, t.fingerprint, t.ts, t.eventID, t.received, t.name, t.message, t.culprit,
+			t.release, t.environment, t.service, t.stack, t.request, t.metadata, t.partition, t.offset,
+		},
+		Rows: len(t.project),
+	}
+}

@@ -1,0 +1,132 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"weir/readmodel/tables"
+)
+
+// sink takes one block, whole or not at all, and at most once per token. After
+// an error the block may or may not be in the table.
+type sink interface {
+	insert(ctx context.Context, token string, b Block) error
+}
+
+// insertTimeout bounds one try. A block that takes longer is tried again with
+// the same token.
+const insertTimeout = 2 * time.Minute
+
+// clickhouseSink inserts into the live tables of one database.
+type clickhouseSink struct {
+	conn  driver.Conn
+	fence string
+	slots chan struct{} // one per insert that may run at once
+	known map[string]bool
+}
+
+// insertSettings are given with every insert: what exactly-once rests on must
+// not depend on a server's or a profile's defaults.
+//
+//   - insert_deduplicate, insert_deduplication_token: drop what is already there;
+//   - log_comment: what the table's fence asks for;
+//   - deduplicate_blocks_in_dependent_materialized_views: in views, too;
+//   - async_insert: off, the answer means that the rows are in the table;
+//   - the four block sizes and max_insert_threads: the block stays one block;
+//   - max_partitions_per_insert_block: a block of a catch-up may span any
+//     number of days.
+func insertSettings(token, fence string) clickhouse.Settings {
+	return clickhouse.Settings{
+		"insert_deduplicate":                                 1,
+		"insert_deduplication_token":                         token,
+		"deduplicate_insert":                                 "enable",
+		"deduplicate_blocks_in_dependent_materialized_views": 1,
+		"async_insert":                                       0,
+		"max_insert_block_size":                              1 << 24,
+		"max_insert_block_size_bytes":                        0,
+		"min_insert_block_size_rows":                         0,
+		"min_insert_block_size_bytes":                        0,
+		"max_insert_threads":                                 1,
+		"max_partitions_per_insert_block":                    0,
+	}
+}
+
+// newSink learns which of the settings the server knows: an older one has not
+// all of them, and refuses what it does not know.
+func newSink(ctx context.Context, conn driver.Conn, g tables.Generation, slots chan struct{}) (*clickhouseSink, error) {
+	s := &clickhouseSink{conn: conn, fence: g.Fence(), slots: slots, known: map[string]bool{}}
+	rows, err := conn.Query(ctx, "SELECT name FROM system.settings")
+	if err != nil {
+		return nil, fmt.Errorf("reading the settings ClickHouse knows: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, fmt.Errorf("reading the settings ClickHouse knows: %w", err)
+		}
+		s.known[name] = true
+	}
+	return s, rows.Err()
+}
+
+func (s *clickhouseSink) insert(ctx context.Context, token string, b Block) error {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
+	defer cancel()
+	settings := insertSettings(token, s.fence)
+	for name := range settings {
+		if !s.known[name] {
+			delete(settings, name)
+		}
+	}
+	return send(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), s.conn, b)
+}
+
+// send sends a block's columns with one Send.
+func send(ctx context.Context, conn driver.Conn, b Block) error {
+	if len(b.Columns) != len(b.Table.Columns) {
+		return fmt.Errorf("block of table %s has %d columns instead of %d", b.Table.Name, len(b.Columns), len(b.Table.Columns))
+	}
+	batch, err := conn.PrepareBatch(ctx, b.Table.Insert(b.Table.Name))
+	if err != nil {
+		return fmt.Errorf("beginning an insert into %s: %w", b.Table.Name, err)
+	}
+	for i, column := range b.Columns {
+		if err := appendColumn(batch.Column(i), column); err != nil {
+			_ = batch.Abort()
+			return fmt.Errorf("column %s of table %s: %w", b.Table.Columns[i].Name, b.Table.Name, err)
+		}
+	}
+	if got := batch.Rows(); got != b.Rows {
+		_ = batch.Abort()
+		return fmt.Errorf("block of table %s has %d rows instead of %d", b.Table.Name, got, b.Rows)
+	}
+	if err := batch.Send(); err != nil {
+		return fmt.Errorf("inserting %d rows into %s: %w", b.Rows, b.Table.Name, err)
+	}
+	return nil
+}
+
+// appendColumn appends a whole column; tuples go row by row.
+func appendColumn(to driver.BatchColumn, column any) error {
+	tuples, ok := column.([][]any)
+	if !ok {
+		return to.Append(column)
+	}
+	for _, tuple := range tuples {
+		if err := to.AppendRow(tuple); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"weir/eventlog"
+)
+
+// partition folds one partition for as long as its assignment lasts.
+type partition struct {
+	projector  *Projector
+	projection Projection
+	generation int
+	tp         eventlog.TopicPartition
+	commits    commits
+	sink       sink
+	logger     *slog.Logger
+	counters   counters
+}
+
+// run goes on from the checkpoint, again after every error, until ctx ends (nil),
+// ownership is lost (eventlog.ErrStale) or the tables are others (errRefold).
+func (f *partition) run(ctx context.Context) error {
+	defer f.projector.problems.solve(f.projection.Name, &f.tp)
+	wait := backoff{}
+	for {
+		began := time.Now()
+		err := f.resume(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errRefold), errors.Is(err, eventlog.ErrStale):
+			return err
+		}
+		if time.Since(began) > time.Minute {
+			wait = backoff{}
+		}
+		f.projector.trouble(f.projection.Name, &f.tp, f.advice(err))
+		pause(ctx, wait.next(err))
+	}
+}
+
+// advice adds what to do to the errors that take a human.
+func (f *partition) advice(err error) error {
+	group := Group(f.projection.Name, f.generation)
+	switch {
+	case errors.Is(err, eventlog.ErrBehindRetention):
+		return fmt.Errorf("%w; these records are gone, nothing was skipped: keep the log longer than projectors may be away, "+
+			"and drop the tables of projection %s to fold what is left from the start", err, f.projection.Name)
+	case errors.Is(err, eventlog.ErrPastEnd):
+		return fmt.Errorf("%w; the log is shorter than what %s has folded: restore the log, "+
+			"or drop the tables of projection %s to fold this log from the start", err, group, f.projection.Name)
+	case errors.Is(err, eventlog.ErrCorrupt):
+		return fmt.Errorf("%w; restore this part of the log from a replica or a backup, "+
+			"nothing after it is folded in this partition until then", err)
+	}
+	return err
+}
+
+// resume repeats the block a predecessor planned, if there is one, and then
+// folds what follows.
+func (f *partition) resume(ctx context.Context) error {
+	checkpoint, err := f.checkpoint(ctx)
+	if err != nil {
+		return err
+	}
+	if checkpoint.Planned >= 0 {
+		if err := f.repeat(ctx, checkpoint.Offset, checkpoint.Planned); err != nil {
+			return err
+		}
+		checkpoint.Offset = checkpoint.Planned
+	}
+	return f.stream(ctx, checkpoint.Offset)
+}
+
+// checkpoint is where to go on: the first offset there is when nothing was ever
+// folded.
+func (f *partition) checkpoint(ctx context.Context) (eventlog.Checkpoint, error) {
+	group := Group(f.projection.Name, f.generation)
+	all, err := f.projector.cfg.Log.Checkpoints(ctx, group, []string{f.tp.Topic})
+	if err != nil {
+		return eventlog.Checkpoint{}, fmt.Errorf("reading the checkpoint of %s: %w", group, err)
+	}
+	if c := all[f.tp]; c.Exists {
+		return c, nil
+	}
+	bounds, err := f.projector.cfg.Log.Bounds(ctx, f.tp.Topic)
+	if err != nil {
+		return eventlog.Checkpoint{}, fmt.Errorf("reading the bounds of %s: %w", f.tp.Topic, err)
+	}
+	for _, b := range bounds {
+		if b.Partition == f.tp.Partition {
+			return eventlog.Checkpoint{Offset: b.Start, Planned: -1}, nil
+		}
+	}
+	return eventlog.Checkpoint{}, fmt.Errorf("%w: %s partition %d", eventlog.ErrUnknownTopic, f.tp.Topic, f.tp.Partition)
+}
+
+// repeat folds exactly the records of a planned block and writes them with the
+// same tokens as before.
+func (f *partition) repeat(ctx context.Context, from, to int64) error {
+	f.logger.Info("repeating a planned block", "from", from, "to", to)
+	block := newFolding(f.projection.New())
+	block.begin(from)
+	for next := from; next < to; {
+		chunk, err := f.projector.cfg.Log.Fetch(ctx, f.tp.Topic, f.tp.Partition, next, laggingFetch, fetchWait)
+		if err != nil {
+			return err
+		}
+		if chunk.Next <= next && chunk.HighWatermark < to {
+			return fmt.Errorf("%w: a block up to offset %d was planned, the log ends at %d", eventlog.ErrPastEnd, to, chunk.HighWatermark)
+		}
+		next = min(chunk.Next, to)
+		block.add(before(chunk.Records, to), next)
+	}
+	return f.write(ctx, block)
+}
+
+// before cuts the records at offset to and later.
+func before(records []eventlog.Record, to int64) []eventlog.Record {
+	for n := len(records); n > 0; n-- {
+		if records[n-1].Offset < to {
+			return records[:n]
+		}
+	}
+	return nil
+}
+
+// stream folds from an offset on. Three stages overlap: fetching, folding, and
+// writing the block before.
+func (f *partition) stream(ctx context.Context, from int64) error {
+	work, ctx := errgroup.WithContext(ctx)
+	fetched := make(chan portion, 1)
+	full := make(chan *pending)
+	free := make(chan *pending, 2)
+	for range cap(free) {
+		free <- &pending{folding: newFolding(f.projection.New())}
+	}
+	defer func() { f.release(fetched) }()
+	work.Go(func() error { return f.fetch(ctx, from, fetched) })
+	work.Go(func() error { return f.collect(ctx, from, fetched, free, full) })
+	work.Go(func() error { return f.writeAll(ctx, full, free) })
+	return work.Wait()
+}

@@ -1,0 +1,143 @@
+package projections
+
+import (
+	"context"
+	"time"
+
+	"weir/eventlog"
+)
+
+// portion is what one fetch brought.
+type portion struct {
+	records []eventlog.Record
+	next    int64
+	lagging bool  // there is more in the log
+	held    int64 // bytes taken from the shared memory
+}
+
+// pending is a block on its way to the tables.
+type pending struct {
+	*folding
+	held int64
+}
+
+// fetch reads ahead, with small requests at the end of the log and large ones,
+// which share a bounded memory, behind it.
+func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) error {
+	lagging, reached := false, false
+	for {
+		size, held := liveFetch, int64(0)
+		if lagging {
+			size, held = laggingFetch, 2*laggingFetch
+			if err := f.projector.memory.Acquire(ctx, held); err != nil {
+				return err
+			}
+		}
+		chunk, err := f.projector.cfg.Log.Fetch(ctx, f.tp.Topic, f.tp.Partition, from, size, fetchWait)
+		if err != nil {
+			f.projector.memory.Release(held)
+			return err
+		}
+		if !reached {
+			reached = true
+			f.projector.problems.solve(f.projection.Name, &f.tp)
+		}
+		lagging = chunk.Next < chunk.HighWatermark
+		if chunk.Next == from {
+			f.projector.memory.Release(held)
+			continue
+		}
+		from = chunk.Next
+		select {
+		case to <- portion{records: chunk.Records, next: chunk.Next, lagging: lagging, held: held}:
+		case <-ctx.Done():
+			f.projector.memory.Release(held)
+			return ctx.Err()
+		}
+	}
+}
+
+// collect folds portions into blocks: a block ends when it is full or has
+// lingered.
+func (f *partition) collect(ctx context.Context, from int64, fetched <-chan portion, free <-chan *pending, full chan<- *pending) error {
+	for {
+		var block *pending
+		select {
+		case block = <-free:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		block.begin(from)
+		if err := f.fill(ctx, block, fetched); err != nil {
+			f.drop(block)
+			return err
+		}
+		from = block.to
+		select {
+		case full <- block:
+		case <-ctx.Done():
+			f.drop(block)
+			return ctx.Err()
+		}
+	}
+}
+
+func (f *partition) fill(ctx context.Context, block *pending, fetched <-chan portion) error {
+	var lingered <-chan time.Time
+	for {
+		select {
+		case p := <-fetched:
+			block.held += p.held
+			block.add(p.records, p.next)
+			if block.records >= f.projector.cfg.BlockRecords || block.bytes >= f.projector.cfg.BlockBytes {
+				return nil
+			}
+			if lingered == nil {
+				lingered = time.After(f.linger(p.lagging))
+			}
+		case <-lingered:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (f *partition) linger(lagging bool) time.Duration {
+	if lagging {
+		return max(laggingLinger, f.projector.cfg.Linger)
+	}
+	return f.projector.cfg.Linger
+}
+
+func (f *partition) writeAll(ctx context.Context, full <-chan *pending, free chan<- *pending) error {
+	for {
+		select {
+		case block := <-full:
+			err := f.write(ctx, block.folding)
+			f.drop(block)
+			if err != nil {
+				return err
+			}
+			free <- block
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// drop gives back the memory a block holds.
+func (f *partition) drop(block *pending) {
+	f.projector.memory.Release(block.held)
+	block.held = 0
+	block.begin(block.to)
+}
+
+// release gives back what was still between the stages when they stopped.
+func (f *partition) release(fetched <-chan portion) {
+	select {
+	case p := <-fetched:
+		f.projector.memory.Release(p.held)
+	default:
+	}
+}
