@@ -49,9 +49,7 @@ func keyIDOf(bearer string) (string, bool) {
 	if len(bearer) != keyLen || bearer[:len(keyPrefix)] != keyPrefix || !isBase62(bearer[len(keyPrefix):]) {
 		return "", false
 	}
-	var body [keyBodyEnd]byte
-	copy(body[:], bearer)
-	want := checksumDigits(crc32.ChecksumIEEE(body[:]))
+	want := checksumDigits(bearer[:keyBodyEnd])
 	if string(want[:]) != bearer[keyBodyEnd:] {
 		return "", false
 	}
@@ -59,12 +57,19 @@ func keyIDOf(bearer string) (string, bool) {
 }
 
 func keyChecksum(body string) string {
-	digits := checksumDigits(crc32.ChecksumIEEE([]byte(body)))
+	digits := checksumDigits(body)
 	return string(digits[:])
 }
 
-// checksumDigits writes sum in base62; 62^6 is over 2^32, so six digits hold every sum.
-func checksumDigits(sum uint32) (digits [keyChecksumLen]byte) {
+// checksumDigits writes the CRC-32 of body in base62; 62^6 is over 2^32, so
+// six digits hold every sum. The loop is written out because crc32.Update
+// would need the text as bytes, an allocation for each request.
+func checksumDigits(body string) (digits [keyChecksumLen]byte) {
+	sum := ^uint32(0)
+	for i := range len(body) {
+		sum = crc32.IEEETable[byte(sum)^body[i]] ^ sum>>8
+	}
+	sum = ^sum
 	for i := keyChecksumLen - 1; i >= 0; i-- {
 		digits[i] = base62[sum%62]
 		sum /= 62
