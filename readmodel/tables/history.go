@@ -47,6 +47,10 @@ func eventTypeColumn() string {
 // reverse order, and event_id makes the order total, which a cursor needs.
 // type is not in front: pages over all types are the common case, the column
 // is one byte, and a filter on it reads little.
+//
+// Index by_trace leads to the spans of a trace, which lie anywhere in time. It
+// costs a look into data for trace events only. Index by_arrival skips what is
+// not new for a tail: event time and received time mostly run together.
 func Events() Table {
 	return Table{
 		Name:   "events",
@@ -64,11 +68,21 @@ func Events() Table {
 		},
 		Indexes: []Index{
 			{"by_type", "type", "set(16)", 4},
+			{"by_trace", TraceIDs, "bloom_filter(0.01)", 4},
+			{"by_arrival", "received_at", "minmax", 1},
 		},
 		OrderBy:     []string{"project_id", "ts", "event_id"},
 		PartitionBy: byDay,
 	}
 }
+
+// TraceIDs is the expression of the index by_trace, which a query must use as
+// it is: what a trace event's data has as traceId, as spelled in the JSON text,
+// [] for other types. It may hold more than the event's own trace id (of a
+// nested object), and misses only a name or an id written with needless
+// escapes. It is a pattern, not a JSON function, because those depend on the
+// settings of whoever inserts or asks.
+const TraceIDs = `if(type = 'trace', extractAll(data, '"traceId"\\s*:\\s*"((?:[^"\\\\]|\\\\.)*)"'), [])`
 
 // Quarantine holds the records no fold could take: one row per record and
 // projection. It is filled in the same planned block as the projection's own
