@@ -1,9 +1,5 @@
 package readmodel
 
-import (
-	"strings"
-)
-
 var deliveryStatuses = []string{"pending", "succeeded", "retrying", "exhausted", "canceled"}
 
 // DeliveriesQuery reads one page of webhook deliveries, the newest first by
@@ -38,11 +34,7 @@ func (q DeliveriesQuery) statement() Statement {
 	b.conds = nil
 	b.equal("newest.endpoint_id", q.Endpoint)
 	if len(q.Statuses) > 0 {
-		holders := make([]string, len(q.Statuses))
-		for i, s := range q.Statuses {
-			holders[i] = b.text(s)
-		}
-		b.where("newest.status IN (" + strings.Join(holders, ", ") + ")")
+		b.where("newest.status IN " + b.texts(q.Statuses))
 	}
 	if q.After != nil {
 		b.where("(made, delivery_id) < (" + b.arg("Int64", q.After.Created) + ", " + b.text(q.After.ID) + ")")

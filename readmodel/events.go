@@ -2,7 +2,6 @@ package readmodel
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -46,11 +45,7 @@ func (f EventsFilter) scope(b *builder) {
 	b.where("project_id = " + b.text(f.Project))
 	b.within("ts", f.From, f.To)
 	if len(f.Types) > 0 {
-		holders := make([]string, len(f.Types))
-		for i, t := range f.Types {
-			holders[i] = b.text(t)
-		}
-		b.where("type IN (" + strings.Join(holders, ", ") + ")")
+		b.where("type IN " + b.texts(f.Types))
 	}
 }
 

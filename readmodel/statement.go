@@ -34,6 +34,15 @@ func (b *builder) arg(typ string, v any) string {
 
 func (b *builder) text(v string) string { return b.arg("String", v) }
 
+// texts is an array of placeholders.
+func (b *builder) texts(values []string) string {
+	holders := make([]string, len(values))
+	for i, v := range values {
+		holders[i] = b.text(v)
+	}
+	return "[" + strings.Join(holders, ", ") + "]"
+}
+
 // moment is a placeholder for a time, exact to the nanosecond. It goes as a
 // number, because a parameter's text form of a time depends on time zones.
 func (b *builder) moment(t time.Time) string {

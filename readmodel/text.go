@@ -14,12 +14,7 @@ const maxTextBytes = 256
 // of letters. Encoders write one text in several ways ("é" or "\u00e9", "/" or
 // "\/"), and data is kept as sent, so each way is looked for.
 func dataHolds(b *builder, column, q string) string {
-	forms := spellings(q)
-	holders := make([]string, len(forms))
-	for i, form := range forms {
-		holders[i] = b.text(form)
-	}
-	return "multiSearchAnyCaseInsensitiveUTF8(" + column + ", [" + strings.Join(holders, ", ") + "])"
+	return "multiSearchAnyCaseInsensitiveUTF8(" + column + ", " + b.texts(spellings(q)) + ")"
 }
 
 // spellings lists how q can stand in JSON text: as typed (for a search by

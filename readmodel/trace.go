@@ -5,14 +5,15 @@ import (
 	"net/http"
 
 	"weir/internal/httpapi"
+	"weir/readmodel/tables"
 )
 
 // TraceQuery reads one page of a trace's spans, earliest first, which is the
 // order a waterfall is drawn in.
 //
-// Spans of a trace lie close in time but nothing says when, so the bloom
-// filter by_trace of the table leads to them; its expression must be the one
-// used here.
+// Spans of a trace lie close in time but nothing says when, so the index
+// by_trace of the table leads to them, in every spelling the id can have in
+// JSON text; then the event's own traceId decides.
 type TraceQuery struct {
 	Project string // "": every project
 	TraceID string
@@ -20,14 +21,12 @@ type TraceQuery struct {
 	Limit   int
 }
 
-// traceColumn is the trace id of a span, "" for events of other types.
-const traceColumn = "if(type = 'trace', JSONExtractString(data, 'traceId'), '')"
-
 func (q TraceQuery) statement() Statement {
 	var b builder
 	b.equal("project_id", q.Project)
 	b.where("type = 'trace'")
-	b.where(traceColumn + " = " + b.text(q.TraceID))
+	b.where("hasAny(" + tables.TraceIDs + ", " + b.texts(spellings(q.TraceID)) + ")")
+	b.where("JSONExtractString(data, 'traceId') = " + b.text(q.TraceID))
 	if q.After != nil {
 		b.where("(ts, event_id) > (fromUnixTimestamp64Nano(" + b.arg("Int64", q.After.TS) + ", 'UTC'), " + b.eventID(q.After.ID) + ")")
 	}
