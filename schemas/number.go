@@ -166,7 +166,7 @@ func checkInteger(value []byte, lowest, highest int64) (integer, inRange bool) {
 
 // readWhole reads a JSON number as an int64; plain digits take the short way.
 func readWhole(value []byte) (v int64, integer, inRange bool) {
-	if len(value) < 19 && digitsEnd(value, 0) == len(value) {
+	if len(value) < 19 && value[0] != '0' && digitsEnd(value, 0) == len(value) {
 		for _, c := range value {
 			v = v*10 + int64(c-'0')
 		}
