@@ -1,9 +1,11 @@
 package eventlog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -90,6 +92,9 @@ type Config struct {
 	// rebalance begins (30 s).
 	RebalanceTimeout time.Duration
 
+	// Dial opens connections to brokers. Nil dials TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
 	// ClientID is how brokers name this process in their logs ("weir").
 	ClientID string
 
@@ -114,6 +119,9 @@ func (cfg Config) withDefaults() Config {
 		if cfg.Embedded {
 			cfg.Partitions = embeddedPartitions
 		}
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}).DialContext
 	}
 	if cfg.ClientID == "" {
 		cfg.ClientID = "weir"

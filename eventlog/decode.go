@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"slices"
 	"time"
@@ -111,7 +110,7 @@ func (d *decoder) batch(b []byte) error {
 	if len(b) < batchHeader {
 		return d.corrupt(base, "record batch of %d bytes", len(b))
 	}
-	if sum := crc32.Checksum(b[atAttributes:], castagnoli); sum != be.Uint32(b[atChecksum:]) {
+	if sum := checksum(b); sum != be.Uint32(b[atChecksum:]) {
 		return d.corrupt(base, "checksum is %08x, record batch says %08x", sum, be.Uint32(b[atChecksum:]))
 	}
 	last := base + int64(int32(be.Uint32(b[atLastDelta:])))

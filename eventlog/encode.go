@@ -58,7 +58,7 @@ func putBatchHeader(batch []byte, h recordBatch) {
 	be.PutUint16(batch[atProdEpoch:], uint16(h.producer.epoch))
 	be.PutUint32(batch[atSequence:], uint32(h.producer.sequence))
 	be.PutUint32(batch[atCount:], uint32(h.count))
-	be.PutUint32(batch[atChecksum:], crc32.Checksum(batch[atAttributes:], castagnoli))
+	be.PutUint32(batch[atChecksum:], checksum(batch))
 }
 
 // appendSet appends the records of s to dst in one pass. firstDelta is the number
@@ -155,3 +155,5 @@ func lengthLen(v []byte) int {
 	}
 	return varintLen(int64(len(v)))
 }
+
+func checksum(batch []byte) uint32 { return crc32.Checksum(batch[atAttributes:], castagnoli) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -18,12 +17,14 @@ const (
 
 	// dialTimeout is short, so that a dead broker leaves time for the others.
 	dialTimeout = 2 * time.Second
+
+	// keepAlive finds connections whose other end is gone without a word.
+	keepAlive = 15 * time.Second
 )
 
 func newTransport(cfg Config, topics []string) *kafka.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
 	return &kafka.Transport{
-		Dial:           dialer.DialContext,
+		Dial:           cfg.Dial,
 		DialTimeout:    2*dialTimeout + time.Second,
 		IdleTimeout:    time.Minute,
 		MetadataTTL:    metadataAge,
