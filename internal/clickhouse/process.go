@@ -64,8 +64,13 @@ func (p *process) failure() error {
 	return fmt.Errorf("ClickHouse ended: %s", how)
 }
 
-// end lets the process finish in order, or kills it after the grace or when the context ends.
+// end lets the process finish in order, or kills it after the grace or when the context ends; at
+// once when the grace is 0.
 func (p *process) end(ctx context.Context, grace time.Duration) {
+	if grace == 0 {
+		p.Kill()
+		return
+	}
 	_ = p.stdin.Close()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()

@@ -61,6 +61,7 @@ type Server struct {
 	current *process
 
 	restarts atomic.Int64
+	grace    atomic.Int64 // nanoseconds that Close gives the child
 	closing  context.Context
 	close    context.CancelFunc
 	ends     sync.Once
@@ -94,6 +95,7 @@ func start(ctx context.Context, cfg Config, pick func() (ports, error)) (*Server
 		return nil, err
 	}
 	s := &Server{cfg: cfg, engine: engine, token: rand.Text(), done: make(chan struct{})}
+	s.grace.Store(int64(endGrace))
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.occupy(ctx); err != nil {
 		return nil, err
@@ -190,7 +192,7 @@ func (s *Server) supervise() {
 				return
 			}
 		case <-s.closing.Done():
-			p.end(context.Background(), endGrace)
+			p.end(context.Background(), time.Duration(s.grace.Load()))
 			_ = os.Remove(recordPath(s.cfg.DataDir))
 			s.finish(nil)
 			return
@@ -269,6 +271,13 @@ func (s *Server) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("ending ClickHouse: %w", ctx.Err())
 	}
+}
+
+// Kill is Close without any grace for the child: it is ended by SIGKILL, as in a crash, and not
+// restarted. For tests.
+func (s *Server) Kill(ctx context.Context) error {
+	s.grace.Store(0)
+	return s.Close(ctx)
 }
 
 func (s *Server) storeDir() string { return filepath.Join(s.cfg.DataDir, "store") }
