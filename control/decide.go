@@ -197,7 +197,7 @@ func checkName(field, name string, required bool) error {
 	case strings.ContainsFunc(name, unicode.IsControl):
 		reason = "must not have control characters"
 	case looksSecret(name):
-		reason = "must not be an API key or a webhook secret"
+		reason = "must not hold a key, token or secret"
 	}
 	if reason == "" {
 		return nil
@@ -207,5 +207,6 @@ func checkName(field, name string, required bool) error {
 
 // looksSecret catches a key pasted into the wrong field before it is kept for ever.
 func looksSecret(s string) bool {
-	return strings.Contains(s, "whsec_") || (strings.Contains(s, keyPrefix) && len(s) >= keyLen)
+	return strings.Contains(s, secretPrefix) || strings.Contains(s, tokenPrefix) ||
+		(strings.Contains(s, keyPrefix) && len(s) >= keyLen)
 }

@@ -50,7 +50,7 @@ func ParseMasterKey(text string) (Secret, error) {
 // LoadOrCreateTokenFile reads the admin token at path, or makes one, as
 // LoadOrCreateKeyFile does. Deleting the file and starting again replaces the token.
 func LoadOrCreateTokenFile(path string) (Secret, error) {
-	text, err := loadOrCreate(path, func() string { return "weiradm_" + randomBase62(40) })
+	text, err := loadOrCreate(path, func() string { return tokenPrefix + randomBase62(40) })
 	if err != nil {
 		return Secret{}, fmt.Errorf("admin token: %w", err)
 	}

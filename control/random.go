@@ -3,7 +3,6 @@ package control
 import (
 	"crypto/rand"
 	"encoding/base64"
-	"fmt"
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -36,6 +35,8 @@ func isBase62(s string) bool {
 
 const (
 	projectPrefix   = "prj_"
+	secretPrefix    = "whsec_"
+	tokenPrefix     = "weiradm_"
 	projectIDRandom = 16 // 95 bits: an id is never drawn twice
 )
 
@@ -47,5 +48,5 @@ func newProjectID() string { return projectPrefix + randomBase62(projectIDRandom
 func newWebhookSecret() Secret {
 	var b [32]byte
 	_, _ = rand.Read(b[:])
-	return NewSecret(fmt.Sprintf("whsec_%s", base64.StdEncoding.EncodeToString(b[:])))
+	return NewSecret(secretPrefix + base64.StdEncoding.EncodeToString(b[:]))
 }
