@@ -120,6 +120,11 @@ const (
 // is given a little time to end.
 func (q *request) refuseUnread(err *httpapi.Error) {
 	conn := http.NewResponseController(q.w)
+	if q.broken {
+		_ = conn.SetReadDeadline(time.Now()) // net/http must not wait for it either
+		httpapi.WriteError(q.w, q.r, err)
+		return
+	}
 	_ = conn.SetReadDeadline(time.Now().Add(lingerTime))
 	small := q.r.ContentLength >= 0 && q.r.ContentLength <= smallBody
 	if small || q.r.Header.Get("Expect") != "" || conn.EnableFullDuplex() != nil {

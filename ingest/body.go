@@ -41,6 +41,7 @@ func (q *request) readBody() error {
 
 func (q *request) brokenBody(err error) error {
 	q.w.Header().Set("Connection", "close")
+	q.broken = true
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return httpapi.Errorf(httpapi.CodeOverloaded,
 			"the body came too slowly: it has %v and must then have come at %d bytes a second; send a smaller batch",

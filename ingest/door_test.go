@@ -181,6 +181,10 @@ func (d *door) do(t testing.TB, p post) reply {
 	if p.chunked {
 		r.ContentLength = -1
 	}
+	return d.ask(r)
+}
+
+func (d *door) ask(r *http.Request) reply {
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
 	return replyOf(w.Code, w.Header(), w.Body.Bytes())

@@ -28,6 +28,7 @@ type request struct {
 	sentRoom *buffer // holds sent
 	bodyRoom *buffer // holds body when it was packed
 	bodyRead bool    // the whole body was read
+	broken   bool    // nothing more of the body can come
 	reserved int64   // bytes of the budget
 
 	flight *receipts.Flight // nil without an idempotency key

@@ -4,9 +4,11 @@
 package logtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,6 +76,10 @@ type Client struct {
 	// when it is applied; an error makes it fail nevertheless.
 	Before, After func(topic string) error
 
+	// Late, when it gives more than zero, makes an append fail at once and be
+	// applied that much later, unless the client is dead by then.
+	Late func(topic string) time.Duration
+
 	// Caught is closed when a tail has read what there was when it began.
 	Caught chan struct{}
 
@@ -108,8 +114,27 @@ func (c *Client) Append(ctx context.Context, topic string, partition int, s even
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("%w: %w", eventlog.ErrUnavailable, err)
 	}
+	if c.Late != nil {
+		if delay := c.Late(topic); delay > 0 {
+			c.putLate(delay, topic, partition, s)
+			return 0, fmt.Errorf("gave up: %w", eventlog.ErrUnavailable)
+		}
+	}
 	first := c.Put(topic, partition, s)
 	return first, c.hook(c.After, topic)
+}
+
+func (c *Client) putLate(delay time.Duration, topic string, partition int, s eventlog.Set) {
+	s.Indexes = slices.Clone(s.Indexes)
+	s.Values = slices.Clone(s.Values)
+	for i, v := range s.Values {
+		s.Values[i] = bytes.Clone(v)
+	}
+	time.AfterFunc(delay, func() {
+		if !c.died.Load() {
+			c.Put(topic, partition, s)
+		}
+	})
 }
 
 func (c *Client) hook(fn func(string) error, topic string) error {
