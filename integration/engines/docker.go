@@ -34,8 +34,10 @@ func newContainer(ctx context.Context, t testing.TB, image string, ports map[int
 	options = append(options, testcontainers.WithNoStart(), testcontainers.WithExposedPorts(exposed...),
 		testcontainers.WithHostConfigModifier(func(c *container.HostConfig) { c.PortBindings = bindings }))
 	c, err := testcontainers.Run(ctx, image, options...)
+	n := &containerNode{container: c}
 	if c != nil {
 		t.Cleanup(func() {
+			_ = n.kill(context.Background()) // an orderly end would cost seconds
 			if err := testcontainers.TerminateContainer(c); err != nil {
 				t.Logf("removing the container of %s: %v", image, err)
 			}
@@ -44,7 +46,7 @@ func newContainer(ctx context.Context, t testing.TB, image string, ports map[int
 	if err != nil {
 		return nil, fmt.Errorf("a container of %s: %w", image, err)
 	}
-	return &containerNode{container: c}, nil
+	return n, nil
 }
 
 func (n *containerNode) start(ctx context.Context) error { return n.container.Start(ctx) }
