@@ -62,12 +62,15 @@ func (s *scanner) eventObject(i, depth int) int {
 	var set nameSet
 	for {
 		s.part = partExtra
-		n, at := s.member(i)
+		nameEnd, at, escaped := s.member(i)
 		if at == failed {
 			return failed
 		}
-		s.part = partOf(s.nameBytes(&n))
-		s.outer = set.add(s, s.outer, n)
+		s.outer = oneMore(s.outer)
+		n := &s.outer[len(s.outer)-1]
+		s.setName(n, i, nameEnd, escaped)
+		s.part = partOf(s.nameBytes(n))
+		set.check(s, s.outer)
 		end := s.eventMember(at, depth+1)
 		if end == failed {
 			return failed

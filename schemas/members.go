@@ -21,7 +21,7 @@ func Members(object []byte, fn func(name, value []byte) bool) error {
 		return s.nothingAfter(i + 1)
 	}
 	for {
-		n, at := s.member(i)
+		nameEnd, at, _ := s.member(i)
 		if at == failed {
 			return ErrMalformed
 		}
@@ -29,7 +29,7 @@ func Members(object []byte, fn func(name, value []byte) bool) error {
 		if end == failed {
 			return ErrMalformed
 		}
-		text, _ := StringBytes(object[n.quote : n.end+1])
+		text, _ := StringBytes(object[i:nameEnd])
 		if !fn(text, object[at:end:end]) {
 			return nil
 		}

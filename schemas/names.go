@@ -28,12 +28,28 @@ func (s *scanner) nameBytes(n *name) []byte {
 	return s.body[n.start:n.end]
 }
 
-// decodeName gives an escaped name its decoded form.
-func (s *scanner) decodeName(n name) name {
+// setName fills in a name that stands, with its quotes, in body[quote:end].
+func (s *scanner) setName(n *name, quote, end int, escaped bool) {
+	n.quote = uint32(quote)
+	n.inDecoded = escaped
+	if !escaped {
+		n.start, n.end = uint32(quote+1), uint32(end-1)
+		n.hash = hashName(s.body[quote+1 : end-1])
+		return
+	}
 	start := len(s.decoded)
-	s.decoded = appendDecoded(s.decoded, s.body[n.start:n.end])
-	n.start, n.end, n.inDecoded = uint32(start), uint32(len(s.decoded)), true
-	return n
+	s.decoded = appendDecoded(s.decoded, s.body[quote+1:end-1])
+	n.start, n.end = uint32(start), uint32(len(s.decoded))
+	n.hash = hashName(s.decoded[start:])
+}
+
+// oneMore makes room for a name that the caller fills in where it lies; a copy
+// through append costs more than all the rest of it.
+func oneMore(list []name) []name {
+	if len(list) < cap(list) {
+		return list[:len(list)+1]
+	}
+	return append(list, name{})
 }
 
 // smallObject is the most members whose names are compared one by one. Larger
@@ -48,21 +64,25 @@ type nameSet struct {
 	bloom uint64 // a bit for each hash seen
 }
 
-// add appends n to list and files a flaw if its name is there already. For
-// objects over smallObject it leaves that to close.
-func (set *nameSet) add(s *scanner, list []name, n name) []name {
-	n.hash = hashName(s.nameBytes(&n))
+// check files a flaw if the last name of list is there already. For objects
+// over smallObject it leaves that to close.
+func (set *nameSet) check(s *scanner, list []name) {
+	last := len(list) - 1
+	n := &list[last]
 	bit := uint64(1) << (n.hash >> 26)
-	if set.bloom&bit != 0 && len(list)-set.base < smallObject {
-		for i := set.base; i < len(list); i++ {
-			if list[i].hash == n.hash && bytes.Equal(s.nameBytes(&list[i]), s.nameBytes(&n)) {
-				s.duplicate(&n)
-				break
-			}
+	if set.bloom&bit == 0 {
+		set.bloom |= bit
+		return
+	}
+	if last-set.base >= smallObject {
+		return
+	}
+	for i := set.base; i < last; i++ {
+		if list[i].hash == n.hash && bytes.Equal(s.nameBytes(&list[i]), s.nameBytes(n)) {
+			s.duplicate(n)
+			return
 		}
 	}
-	set.bloom |= bit
-	return append(list, n)
 }
 
 // close looks for duplicates in a large object, when all its members are known.

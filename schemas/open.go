@@ -91,7 +91,7 @@ func (e *Envelope) AppendExtra(dst []byte) []byte {
 	first := true
 	s := scanner{body: e.raw}
 	for i := s.space(s.space(0) + 1); ; {
-		n, at := s.member(i)
+		nameEnd, at, _ := s.member(i)
 		if at == failed {
 			break
 		}
@@ -99,13 +99,13 @@ func (e *Envelope) AppendExtra(dst []byte) []byte {
 		if end == failed {
 			break
 		}
-		name, _ := StringBytes(e.raw[n.quote : n.end+1])
+		name, _ := StringBytes(e.raw[i:nameEnd])
 		if partOf(name) == partExtra {
 			if !first {
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = append(dst, e.raw[n.quote:n.end+1]...)
+			dst = append(dst, e.raw[i:nameEnd]...)
 			dst = append(dst, ':')
 			dst = append(dst, e.raw[at:end]...)
 		}

@@ -65,11 +65,11 @@ func (b *Batch) top(i int, found *eventsMember) int {
 		return i + 1
 	}
 	for {
-		n, at := s.member(i)
+		nameEnd, at, _ := s.member(i)
 		if at == failed {
 			return failed
 		}
-		end := b.topMember(n, at, found)
+		end := b.topMember(i, nameEnd, at, found)
 		if end == failed {
 			return failed
 		}
@@ -85,13 +85,13 @@ func (b *Batch) top(i int, found *eventsMember) int {
 	}
 }
 
-func (b *Batch) topMember(n name, at int, found *eventsMember) int {
+func (b *Batch) topMember(quote, nameEnd, at int, found *eventsMember) int {
 	s := &b.scan
-	if text, _ := StringBytes(s.body[n.quote : n.end+1]); string(text) != "events" {
+	if text, _ := StringBytes(s.body[quote:nameEnd]); string(text) != "events" {
 		return s.value(at, 1)
 	}
 	if found.seen {
-		found.again = int(n.quote)
+		found.again = quote
 		return s.value(at, 1)
 	}
 	found.seen, found.at = true, at

@@ -68,11 +68,32 @@ func plainParse(b *testing.B, body []byte) (accepted int) {
 	for _, e := range batch.Events {
 		kind, known := ParseType(e.Type)
 		_, err := time.Parse(time.RFC3339Nano, e.TS)
-		if known && err == nil && referenceData(definitions[kind], e.Data) == "" {
+		if known && err == nil && plainData(&rules[kind], e.Data) {
 			accepted++
 		}
 	}
 	return accepted
+}
+
+// plainData checks the fields with the scanner's own checks, so that the
+// difference is what encoding/json costs.
+func plainData(r *rule, data map[string]json.RawMessage) bool {
+	anyOf := r.anyOf == 0
+	for i := range r.fields {
+		f := &r.fields[i]
+		v := data[f.Name]
+		if absent(v) {
+			if f.Required {
+				return false
+			}
+			continue
+		}
+		if f.check(v) != "" {
+			return false
+		}
+		anyOf = anyOf || r.anyOf&(1<<i) != 0
+	}
+	return anyOf
 }
 
 // BenchmarkRefused is a batch of nothing but duplicates, whose reasons are

@@ -161,7 +161,7 @@ func (s *scanner) object(i, depth int) int {
 	}
 	set := nameSet{base: len(s.names)}
 	for {
-		n, at := s.member(i)
+		nameEnd, at, escaped := s.member(i)
 		if at == failed {
 			return failed
 		}
@@ -170,8 +170,11 @@ func (s *scanner) object(i, depth int) int {
 			return failed
 		}
 		if s.strict {
+			s.names = oneMore(s.names)
+			n := &s.names[len(s.names)-1]
 			n.value, n.valueEnd = uint32(at), uint32(end)
-			s.names = set.add(s, s.names, n)
+			s.setName(n, i, nameEnd, escaped)
+			set.check(s, s.names)
 		}
 		i = s.space(end)
 		switch s.at(i) {
@@ -186,23 +189,19 @@ func (s *scanner) object(i, depth int) int {
 	}
 }
 
-// member scans a name and the colon after it, and returns the position of the
-// value.
-func (s *scanner) member(i int) (n name, at int) {
+// member scans the name at i and the colon after it. It returns where the name
+// ends, its closing quote included, where the value begins, and whether the
+// name holds escapes.
+func (s *scanner) member(i int) (end, at int, escaped bool) {
 	if s.at(i) != '"' {
-		return n, s.fail(i, faultName)
+		return 0, s.fail(i, faultName), false
 	}
-	end, escaped := s.text(i)
-	if end == failed {
-		return n, failed
-	}
-	n = name{start: uint32(i + 1), end: uint32(end - 1), quote: uint32(i)}
-	if escaped && s.strict {
-		n = s.decodeName(n)
+	if end, escaped = s.text(i); end == failed {
+		return 0, failed, false
 	}
 	i = s.space(end)
 	if s.at(i) != ':' {
-		return n, s.fail(i, faultColon)
+		return 0, s.fail(i, faultColon), false
 	}
-	return n, s.space(i + 1)
+	return end, s.space(i + 1), escaped
 }

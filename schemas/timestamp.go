@@ -106,14 +106,17 @@ func daysIn(year, month uint32) uint32 {
 	return uint32("\x1f\x1c\x1f\x1e\x1f\x1e\x1f\x1f\x1e\x1f\x1e\x1f"[month-1])
 }
 
+// monthStarts are the days of a common year before each month.
+var monthStarts = [12]uint32{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334}
+
 // daysBefore counts the days from 1970-01-01 to the first of a month, years
 // 1970 and later.
 func daysBefore(year, month uint32) uint32 {
 	before := year - 1
 	leaps := before/4 - before/100 + before/400 - (1969/4 - 1969/100 + 1969/400)
-	days := (year-minYear)*365 + leaps
-	for m := uint32(1); m < month; m++ {
-		days += daysIn(year, m)
+	days := (year-minYear)*365 + leaps + monthStarts[month-1]
+	if month > 2 && isLeap(year) {
+		days++
 	}
 	return days
 }
