@@ -139,7 +139,7 @@ func partOf(name []byte) part {
 	}
 }
 
-// part returns the bytes of a part of the event, nil when it is absent or
+// partBytes returns the bytes of a part of the event, nil when it is absent or
 // null.
 func (s *scanner) partBytes(p part) []byte {
 	return s.present(s.event.parts[p].start, s.event.parts[p].end)

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -232,6 +233,39 @@ func TestTimesComeBack(t *testing.T) {
 		got, err := ParseTime([]byte(text))
 		if err != nil || !got.Equal(want) || got.Location() != time.UTC {
 			t.Fatalf("%s: got %v, %v", text, got, err)
+		}
+	})
+}
+
+// TestPathsNameThePlace hides a flaw in a random nest and expects its path.
+func TestPathsNameThePlace(t *testing.T) {
+	var batch Batch
+	noise := []string{`1`, `"[{,:\"}"`, `{"x":[1,{"y":2}]}`, `[]`, `["a",["b"]]`, `null`}
+	rapid.Check(t, func(t *rapid.T) {
+		text, path := `{"x":1,"y":2,"x":3}`, ".x"
+		want := flawDuplicate
+		if rapid.Bool().Draw(t, "surrogate") {
+			text, path, want = `"text\udfff"`, "", flawSurrogate
+		}
+		for range rapid.IntRange(0, 30).Draw(t, "depth") {
+			before := rapid.SliceOfN(rapid.SampledFrom(noise), 0, 3).Draw(t, "before")
+			if rapid.Bool().Draw(t, "array") {
+				path = fmt.Sprintf("[%d]%s", len(before), path)
+				text = "[" + strings.Join(append(before, text, "0"), ", ") + "]"
+				continue
+			}
+			object := "{ "
+			for i, v := range before {
+				object += fmt.Sprintf(`"n%d" : %s,`, i, v)
+			}
+			path = ".in" + path
+			text = object + `"in": ` + text + `,"z":0}`
+		}
+		if err := batch.Parse(bodyOf(eventWith("log", `{"message":"m","f":`+text+`}`))); err != nil || len(batch.Rejected) != 1 {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got := batch.Rejected[0].Reason; got != "data.f"+path+": "+want {
+			t.Fatalf("%s\n got %s\nwant data.f%s: %s", text, got, path, want)
 		}
 	})
 }

@@ -6,9 +6,9 @@ import (
 )
 
 // The functions of this file read raw JSON values, such as Members hands out.
-// They check what they read, so that they are safe on any bytes; ok is false
-// when the value is of another kind. They keep no reference to value unless
-// they say so.
+// They are safe on any bytes and keep no reference to value unless they say so;
+// ok is false when the value is of another kind. Numbers are verified, while the
+// inside of a string is trusted to be what the walk has verified.
 
 // IsNull reports whether value is null or not there at all.
 func IsNull(value []byte) bool { return len(value) == 0 || string(value) == "null" }
