@@ -19,7 +19,8 @@ const settleTime = 10 * time.Second
 // Commands changes control state. Every method appends what it decided, waits
 // until this node's Directory shows it, and is safe for concurrent use.
 // Errors are *httpapi.Error: not_found, forbidden, invalid_request, conflict
-// when refused, nothing was appended then; unavailable when the log did not
+// when refused and overloaded when the log takes no more, nothing was appended
+// then; unavailable when the log did not
 // take or show the change in time, it may yet come true and may be sent again.
 type Commands struct {
 	dir     *Directory
@@ -167,6 +168,10 @@ func (c *Commands) settle(ctx context.Context, by, projectID string, facts []fac
 		set.Values = append(set.Values, value)
 	}
 	first, err := c.log.Append(ctx, eventlog.ControlTopic, controlPartition, set)
+	if errors.Is(err, eventlog.ErrOverloaded) {
+		return httpapi.Errorf(httpapi.CodeOverloaded, "too much waits for the log; nothing was changed, send it again").
+			Because(err).After(time.Second)
+	}
 	if err != nil {
 		return httpapi.Errorf(httpapi.CodeUnavailable, "the log did not acknowledge the change; look whether it was made, else send it again").
 			Because(err).After(time.Second)

@@ -29,7 +29,7 @@ func LoadOrCreateKeyFile(path string) (Secret, error) {
 		return base64.StdEncoding.EncodeToString(b[:])
 	})
 	if err != nil {
-		return Secret{}, fmt.Errorf("master key: %w", err)
+		return Secret{}, err
 	}
 	key, err := ParseMasterKey(text)
 	if err != nil {
@@ -52,7 +52,7 @@ func ParseMasterKey(text string) (Secret, error) {
 func LoadOrCreateTokenFile(path string) (Secret, error) {
 	text, err := loadOrCreate(path, func() string { return tokenPrefix + randomBase62(40) })
 	if err != nil {
-		return Secret{}, fmt.Errorf("admin token: %w", err)
+		return Secret{}, err
 	}
 	if n := len(text); n < MinTokenLen || n > maxBearer || strings.ContainsAny(text, " \t\r\n,") {
 		return Secret{}, fmt.Errorf("%s: an admin token is one line of %d to %d characters without spaces: delete the file to have a new one made",

@@ -193,6 +193,12 @@ func TestListsPage(t *testing.T) {
 	}
 }
 
+// echoes is an answer that names an unknown field: it repeats what its own
+// request sent, which is no leak. In the log it would be one.
+func echoes(out map[string]any) bool {
+	return strings.Contains(fmt.Sprint(out["detail"]), "unknown")
+}
+
 // TestSecretsStayInTheirOneAnswer makes and uses secrets every way there is and looks
 // for them where they must not be: the log's records, our own logging, later answers.
 func TestSecretsStayInTheirOneAnswer(t *testing.T) {
@@ -209,10 +215,13 @@ func TestSecretsStayInTheirOneAnswer(t *testing.T) {
 			{"DELETE", "/api/projects/" + p.id + "/keys/" + text, ""},
 			{"POST", "/api/projects/" + p.id + "/keys", fmt.Sprintf(`{"name":%q,"scopes":["read"]}`, text+text)},
 			{"PATCH", "/api/projects/" + p.id, fmt.Sprintf(`{"name":%q}`, strings.Repeat(text, 3))},
+			{"PATCH", "/api/projects/" + p.id, fmt.Sprintf(`{"limits":{%q:1}}`, text)},
+			{"POST", "/api/projects/" + p.id + "/keys", fmt.Sprintf(`{%q:1}`, text)},
+			{"POST", "/api/projects/" + p.id + "/keys", fmt.Sprintf(`{"scopes":[%q]}`, text)},
 			{"PATCH", "/api/projects/" + p.id + "/limits", fmt.Sprintf(`{"events_per_second":%q}`, text)},
 		} {
 			for _, bearer := range []Secret{s, testAdminToken} {
-				if _, out := a.call(bearer, c[0], c[1], c[2]); out["api_key"] == nil {
+				if _, out := a.call(bearer, c[0], c[1], c[2]); out["api_key"] == nil && !echoes(out) {
 					answers.WriteString(encode(t, out))
 				}
 			}

@@ -133,7 +133,7 @@ func decodeStrict(body []byte, v any) error {
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		return Errorf(CodeInvalidRequest, "%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	return Errorf(CodeInvalidRequest, "a field has a value it cannot take").Because(err)
+	return Errorf(CodeInvalidRequest, "a field has a value it cannot take")
 }
 
 func jsonKind(t reflect.Type) string {

@@ -2,22 +2,15 @@ package httpapi
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strconv"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 )
-
-// HeaderRequestID carries the request's id in requests and responses.
-const HeaderRequestID = "X-Request-Id"
 
 // state is what one request's log line and metrics need to know; one
 // goroutine, the request's, writes it.
@@ -32,14 +25,6 @@ type stateKey struct{}
 func stateFrom(ctx context.Context) *state {
 	s, _ := ctx.Value(stateKey{}).(*state)
 	return s
-}
-
-// RequestID returns the id Observe gave to the request, "" outside of one.
-func RequestID(ctx context.Context) string {
-	if s := stateFrom(ctx); s != nil {
-		return s.id
-	}
-	return ""
 }
 
 // Observer is the outermost middleware: request id, recovery from panics, one
@@ -141,86 +126,4 @@ func (o *Observer) finish(r *http.Request, rec *recorder, s *state, took time.Du
 	o.requests.WithLabelValues(route, method, statusLabel(status)).Inc()
 	o.seconds.WithLabelValues(route, method).Observe(took.Seconds())
 	o.logLine(r, rec, s, route, took)
-}
-
-// logLine writes one line: faults of ours as warnings, the client's as
-// information, all else only when debugging, for the ingest path would drown
-// the log. Neither headers, nor query, nor path values, nor bodies are in it,
-// so no secret can be.
-func (o *Observer) logLine(r *http.Request, rec *recorder, s *state, route string, took time.Duration) {
-	level := slog.LevelDebug
-	switch status := rec.code(); {
-	case status >= 500:
-		level = slog.LevelWarn
-	case status >= 400:
-		level = slog.LevelInfo
-	}
-	if !o.logger.Enabled(r.Context(), level) {
-		return
-	}
-	attrs := []slog.Attr{
-		slog.String("request_id", s.id), slog.String("method", methodLabel(r.Method)),
-		slog.String("route", route), slog.Int("status", rec.code()),
-		slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
-		slog.String("remote", r.RemoteAddr),
-	}
-	if s.principal.Admin {
-		attrs = append(attrs, slog.Bool("admin", true))
-	}
-	if s.principal.ProjectID != "" {
-		attrs = append(attrs, slog.String("project", s.principal.ProjectID), slog.String("key", s.principal.KeyID))
-	}
-	if s.err != nil {
-		attrs = append(attrs, slog.String("error", s.err.Error()))
-	}
-	o.logger.LogAttrs(r.Context(), level, "request", attrs...)
-}
-
-func route(r *http.Request) string {
-	if c := chi.RouteContext(r.Context()); c != nil {
-		if p := c.RoutePattern(); p != "" && p != "/*" {
-			return p
-		}
-	}
-	return "unmatched"
-}
-
-// methodLabel keeps the number of label values bounded whatever clients send.
-func methodLabel(m string) string {
-	switch m {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-		return m
-	}
-	return "OTHER"
-}
-
-func statusLabel(status int) string {
-	if status == http.StatusOK {
-		return "200"
-	}
-	return strconv.Itoa(status)
-}
-
-// requestID takes the caller's id when it is short and plain. No underscore:
-// API keys and secrets have one, so they can't get into the log this way.
-func requestID(r *http.Request) string {
-	if id := r.Header.Get(HeaderRequestID); plainID(id) {
-		return id
-	}
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
-
-func plainID(id string) bool {
-	if len(id) == 0 || len(id) > 64 {
-		return false
-	}
-	for i := range len(id) {
-		c := id[i]
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '.' {
-			return false
-		}
-	}
-	return true
 }

@@ -1,0 +1,43 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+)
+
+// HeaderRequestID carries the request's id in requests and responses.
+const HeaderRequestID = "X-Request-Id"
+
+// RequestID returns the id Observe gave to the request, "" outside of one.
+func RequestID(ctx context.Context) string {
+	if s := stateFrom(ctx); s != nil {
+		return s.id
+	}
+	return ""
+}
+
+// requestID takes the caller's id when it is short and plain. No underscore:
+// API keys and secrets have one, so they can't get into the log this way.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get(HeaderRequestID); plainID(id) {
+		return id
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+func plainID(id string) bool {
+	if len(id) == 0 || len(id) > 64 {
+		return false
+	}
+	for i := range len(id) {
+		c := id[i]
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
