@@ -3,6 +3,7 @@ package readmodel
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,7 +21,13 @@ import (
 	"weir/readmodel/tables"
 )
 
-func TestMain(m *testing.M) { os.Exit(chtest.Main(m)) }
+func TestMain(m *testing.M) {
+	// Each check of a property is many requests here; -rapid.checks given by hand wins, being parsed later.
+	if err := flag.Set("rapid.checks", "25"); err != nil {
+		panic(err)
+	}
+	os.Exit(chtest.Main(m))
+}
 
 // keys are the bearers of the tests.
 type keys map[string]httpapi.Principal
