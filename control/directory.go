@@ -73,7 +73,7 @@ func (d *Directory) Run(ctx context.Context) error {
 	const firstPause, longestPause = 50 * time.Millisecond, 2 * time.Second
 	pause := firstPause
 	for ctx.Err() == nil {
-		chunk, err := d.log.Fetch(ctx, eventlog.ControlTopic, controlPartition, d.next.Load(), fetchBytes, fetchWait)
+		chunk, err := d.log.Fetch(ctx, eventlog.ControlTopic, controlPartition, d.next.Load(), fetchBytes, d.fetchWait())
 		switch {
 		case err == nil:
 			pause = firstPause
@@ -90,6 +90,13 @@ func (d *Directory) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (d *Directory) fetchWait() time.Duration {
+	if d.isReady() {
+		return fetchWait
+	}
+	return catchUpWait
 }
 
 func isFinal(err error) bool {

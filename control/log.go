@@ -25,4 +25,8 @@ const (
 	// fetchWait is how long a fetch waits for something new. It does not delay
 	// a change, which ends the wait; it is how often a quiet log is heard from.
 	fetchWait = time.Second
+
+	// catchUpWait is the same until the end was reached once: an empty log is
+	// then known to be empty at once.
+	catchUpWait = 10 * time.Millisecond
 )

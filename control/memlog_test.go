@@ -62,7 +62,7 @@ func (l *memLog) Fetch(ctx context.Context, _ string, _ int, offset int64, _ int
 		}
 	}
 	grown := l.grown
-	if offset < int64(len(l.records)) || offset == 0 && len(l.records) == 0 {
+	if offset < int64(len(l.records)) {
 		defer l.mu.Unlock()
 		return l.chunk(offset), nil
 	}
