@@ -103,7 +103,6 @@ func TestTypes(t *testing.T) {
 
 // A database made by us is Atomic, and it and its rows and tokens outlive kill -9.
 func TestKeepsItsDataThroughKill(t *testing.T) {
-	ctx := context.Background()
 	server := start(t, chtest.Config(t, t.TempDir()))
 	conn := connect(t, server)
 	exec(t, conn, "create database weir engine Atomic", "create table weir.base (x UInt64) engine MergeTree order by x "+durable)
@@ -121,9 +120,6 @@ func TestKeepsItsDataThroughKill(t *testing.T) {
 	}
 	if rows := one[uint64](t, conn, "select count() from weir.base"); rows != 20 {
 		t.Errorf("%d rows after four kills and repeated inserts, expected 20", rows)
-	}
-	if err := server.Close(ctx); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -2,14 +2,16 @@ package clickhouse
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 )
 
 // StartOnTakenPort is Start whose first choice of ports has been taken meanwhile.
 func StartOnTakenPort(ctx context.Context, cfg Config, taken net.Listener) (*Server, error) {
 	first := true
-	return start(ctx, cfg, func() (ports, error) {
+	s, err := start(ctx, cfg, func() (ports, error) {
 		p, err := freePorts()
 		if first {
 			first = false
@@ -17,6 +19,36 @@ func StartOnTakenPort(ctx context.Context, cfg Config, taken net.Listener) (*Ser
 		}
 		return p, err
 	})
+	if err == nil {
+		go s.supervise()
+	}
+	return s, err
+}
+
+// StartWithTries is Start with fewer restarts before it gives up.
+func StartWithTries(ctx context.Context, cfg Config, tries int) (*Server, error) {
+	s, err := start(ctx, cfg, freePorts)
+	if err == nil {
+		s.tries = tries
+		go s.supervise()
+	}
+	return s, err
+}
+
+// ProgramFromLibrary writes a program that takes a clickhouse program's arguments and runs the
+// library in the test binary.
+func ProgramFromLibrary(dir, cacheDir string) (string, error) {
+	engine, err := Find(context.Background(), FindConfig{CacheDir: cacheDir})
+	if err != nil || engine.Program != "" {
+		return engine.Program, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "clickhouse")
+	text := fmt.Sprintf("#!/bin/sh\n[ -e %s/broken ] && exit 1\n[ \"$1\" = local ] || exit 2\nshift\n%s=%s exec %s \"$@\"\n", dir, childEnv, engine.Library, self)
+	return program, os.WriteFile(program, []byte(text), 0o755)
 }
 
 // FakeLibrary puts a file of the right size that is no library into the cache.

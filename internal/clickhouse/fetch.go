@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/internal/child"
 	"weir/internal/filelock"
 )
 
@@ -85,7 +86,7 @@ func download(ctx context.Context, npm string, pkg npmPackage, staging string, p
 	defer cancel()
 	var output bytes.Buffer
 	npmCache := filepath.Join(staging, "npm")
-	cmd := exec.CommandContext(ctx, npm, "pack", pkg.Name+"@"+pkg.Version,
+	cmd := exec.Command(npm, "pack", pkg.Name+"@"+pkg.Version,
 		"--pack-destination", staging, "--cache", npmCache,
 		"--ignore-scripts", "--no-update-notifier", "--loglevel", "error")
 	cmd.Dir = staging // no project's package.json or .npmrc takes part
@@ -94,7 +95,7 @@ func download(ctx context.Context, npm string, pkg npmPackage, staging string, p
 
 	meter := newMeter(progress, "fetching the ClickHouse engine", pkg.TarballSize)
 	stop := meter.follow(func() int64 { return folderSize(npmCache) })
-	err := cmd.Run()
+	err := runChild(ctx, cmd)
 	stop(err == nil)
 	if err != nil {
 		return "", fmt.Errorf("npm could not fetch %s@%s: %w\n%s\ncheck the network and npm's registry setting and start again, or %s",
@@ -105,6 +106,21 @@ func download(ctx context.Context, npm string, pkg npmPackage, staging string, p
 		return "", fmt.Errorf("npm pack %s@%s left %d tarballs in %s, expected one; update npm, or %s", pkg.Name, pkg.Version, len(found), staging, whatToInstall)
 	}
 	return found[0], nil
+}
+
+// runChild runs a command that ends with the context and with this process.
+func runChild(ctx context.Context, cmd *exec.Cmd) error {
+	p, err := child.Start(cmd)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Ended():
+		return p.Err()
+	case <-ctx.Done():
+		p.Kill()
+		return ctx.Err()
+	}
 }
 
 // verify checks the tarball against the pinned size and SHA-512.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha512"
 	"encoding/base64"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -193,5 +194,21 @@ func TestSettingsAreEscaped(t *testing.T) {
 	got, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(got), "<log>/a &amp; b/&lt;c&gt;/clickhouse.log</log>") {
 		t.Errorf("settings are %s (%v)", got, err)
+	}
+}
+
+// A fetch ends with its context, and the next one is not in its way.
+func TestFetchCanceled(t *testing.T) {
+	file, pkg := tarball(t, "the library")
+	calls := fakeNPM(t, "exec sleep 60")
+	cfg := fetchConfig(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := fetch(ctx, pkg, cfg); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("error %v (npm calls in %s); expected the context's", err, calls)
+	}
+	fakeNPM(t, "cp "+file+" $dest/p.tgz")
+	if err := fetch(t.Context(), pkg, cfg); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -60,11 +60,11 @@ type Server struct {
 	mu      sync.Mutex
 	current *process
 
+	tries    int // restartAttempts; fewer in tests
 	restarts atomic.Int64
 	grace    atomic.Int64 // nanoseconds that Close gives the child
 	closing  context.Context
 	close    context.CancelFunc
-	ends     sync.Once
 	done     chan struct{}
 	err      error // why the server is gone; read after done
 }
@@ -74,9 +74,15 @@ type Server struct {
 // Server; while the child is being restarted connections are refused, and clients connect again.
 // Errors say what to do; a start that failed may be tried again.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	return start(ctx, cfg, freePorts)
+	s, err := start(ctx, cfg, freePorts)
+	if err != nil {
+		return nil, err
+	}
+	go s.supervise()
+	return s, nil
 }
 
+// start is Start without supervision.
 func start(ctx context.Context, cfg Config, pick func() (ports, error)) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -94,7 +100,7 @@ func start(ctx context.Context, cfg Config, pick func() (ports, error)) (*Server
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, engine: engine, token: rand.Text(), done: make(chan struct{})}
+	s := &Server{cfg: cfg, engine: engine, token: rand.Text(), tries: restartAttempts, done: make(chan struct{})}
 	s.grace.Store(int64(endGrace))
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.occupy(ctx); err != nil {
@@ -104,7 +110,6 @@ func start(ctx context.Context, cfg Config, pick func() (ports, error)) (*Server
 		s.unlock()
 		return nil, err
 	}
-	go s.supervise()
 	return s, nil
 }
 
@@ -181,7 +186,6 @@ func (s *Server) run(ctx context.Context) error {
 
 // supervise restarts the child until the server is closed or restarts are hopeless.
 func (s *Server) supervise() {
-	defer s.unlock()
 	for {
 		p := s.process()
 		select {
@@ -204,7 +208,7 @@ func (s *Server) supervise() {
 func (s *Server) restart() error {
 	var err error
 	backoff := firstBackoff
-	for range restartAttempts {
+	for range s.tries {
 		if pause(s.closing, backoff) != nil {
 			return nil
 		}
@@ -215,7 +219,7 @@ func (s *Server) restart() error {
 		}
 		s.cfg.Logger.Error("ClickHouse could not be restarted", "error", err, "next_try_in", backoff)
 	}
-	return fmt.Errorf("ClickHouse could not be restarted after %d tries: %w", restartAttempts, err)
+	return fmt.Errorf("ClickHouse could not be restarted after %d tries: %w", s.tries, err)
 }
 
 func (s *Server) process() *process {
@@ -224,11 +228,11 @@ func (s *Server) process() *process {
 	return s.current
 }
 
+// finish is called once, by supervise: the folder is free before anybody hears of the end.
 func (s *Server) finish(err error) {
-	s.ends.Do(func() {
-		s.err = err
-		close(s.done)
-	})
+	s.unlock()
+	s.err = err
+	close(s.done)
 }
 
 // NativeAddr is the host:port of the native protocol, without user or password.

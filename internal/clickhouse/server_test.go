@@ -200,7 +200,7 @@ func TestPortTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close(context.Background())
+	t.Cleanup(func() { server.Close(context.Background()) })
 	if server.NativeAddr() == taken.Addr().String() {
 		t.Errorf("the server claims the taken address %s", server.NativeAddr())
 	}
@@ -220,4 +220,47 @@ func TestDamagedLibrary(t *testing.T) {
 		t.Fatalf("error %v; expected one that says the library can't be loaded", err)
 	}
 	t.Log(err)
+}
+
+// A clickhouse program does as well as the library; when it can't be started any more the server
+// says so and is gone, and its folder is free.
+func TestProgramUntilHopeless(t *testing.T) {
+	dir, bin := t.TempDir(), t.TempDir()
+	cfg := chtest.Config(t, dir)
+	program, err := clickhouse.ProgramFromLibrary(bin, cfg.CacheDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Program = program
+	server, err := clickhouse.StartWithTries(t.Context(), cfg, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close(context.Background()) })
+	if got := server.Engine().Program; got != program {
+		t.Errorf("the engine is %q, expected the program %s", got, program)
+	}
+	exec(t, connect(t, server), "select 1")
+	if err := server.Err(); err != nil {
+		t.Errorf("Err of a running server: %v", err)
+	}
+	if filepath.Dir(program) != bin {
+		return // a real program, which we can't break
+	}
+	if err := os.WriteFile(filepath.Join(bin, "broken"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(server.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-server.Done():
+	case <-time.After(30 * time.Second):
+		t.Fatal("the server has not given up")
+	}
+	if err := server.Err(); err == nil || !strings.Contains(err.Error(), "could not be restarted after 2 tries") {
+		t.Errorf("Err is %v; expected that it could not be restarted", err)
+	}
+	cfg.Program = ""
+	start(t, cfg)
 }

@@ -37,8 +37,11 @@ base() {
 }
 
 import() { # ROOT IMAGE PORT
+	before=$(docker image inspect --format '{{.Id}}' "$2" 2>/dev/null || true)
 	tar -C "$1" -c . | docker import --change 'ENTRYPOINT ["/bin/sh", "/opt/entrypoint.sh"]' \
 		--change 'ENV PATH=/bin' --change "EXPOSE $3" - "$2" >/dev/null
+	# The image that this one replaces would stay for ever, without a name.
+	[ -z "$before" ] || docker image rm "$before" >/dev/null 2>&1 || true
 	echo "images: $2: $(docker image inspect --format '{{.Size}}' "$2" | awk '{printf "%.0f MB", $1 / 1e6}')"
 }
 
