@@ -45,19 +45,44 @@ func ParseDecimal(value []byte) (Decimal, error) {
 	if !n.fitsDecimal() {
 		return Decimal{}, ErrDecimalRange
 	}
-	d := Decimal{negative: n.negative && n.count > 0}
-	for _, c := range n.digits {
-		if c != '.' {
-			d.abs = timesPlus(d.abs, 10, uint64(c-'0'))
-		}
-	}
-	if n.count > 0 {
-		for range DecimalScale + n.point - n.count {
-			d.abs = timesPlus(d.abs, 10, 0)
-		}
-	}
-	return d, nil
+	return Decimal{abs: n.units(), negative: n.negative && n.count > 0}, nil
 }
+
+// units returns the number in units of 10^-DecimalScale. It takes nineteen
+// digits at a time, as many as fit a word.
+func (n *numeral) units() (abs [4]uint64) {
+	chunk, size := uint64(0), 0
+	for _, c := range n.digits {
+		if c == '.' {
+			continue
+		}
+		chunk = chunk*10 + uint64(c-'0')
+		if size++; size == wordDigits {
+			abs = timesPlus(abs, powersOfTen[size], chunk)
+			chunk, size = 0, 0
+		}
+	}
+	abs = timesPlus(abs, powersOfTen[size], chunk)
+	if n.count == 0 {
+		return abs
+	}
+	for zeros := DecimalScale + n.point - n.count; zeros > 0; zeros -= wordDigits {
+		abs = timesPlus(abs, powersOfTen[min(zeros, wordDigits)], 0)
+	}
+	return abs
+}
+
+// wordDigits is the number of decimal digits that always fit a uint64.
+const wordDigits = 19
+
+// powersOfTen are 10^0 to 10^19.
+var powersOfTen = func() (powers [wordDigits + 1]uint64) {
+	powers[0] = 1
+	for i := 1; i < len(powers); i++ {
+		powers[i] = powers[i-1] * 10
+	}
+	return powers
+}()
 
 // fitsDecimal reports whether a Decimal can hold a well-formed number.
 func fitsDecimal(value []byte) bool {
