@@ -115,7 +115,7 @@ const sweepEvery = 10 * time.Minute
 func (b *Book) Run(ctx context.Context) error {
 	defer b.stop()
 	swept := b.cfg.Now()
-	err := b.cfg.Log.Tail(ctx, eventlog.ReceiptsTopic, firstOffset, func(records []eventlog.Record) error {
+	err := b.cfg.Log.Tail(ctx, eventlog.ReceiptsTopic, eventlog.First, func(records []eventlog.Record) error {
 		if now := b.cfg.Now(); now.Sub(swept) >= sweepEvery {
 			swept = now
 			b.sweep(now)
@@ -128,9 +128,6 @@ func (b *Book) Run(ctx context.Context) error {
 	}
 	return fmt.Errorf("receipts: the tail of %s ended; restart the gateway: %w", eventlog.ReceiptsTopic, err)
 }
-
-// firstOffset asks Tail to begin at the first record there is.
-const firstOffset = -2
 
 func (b *Book) stop() {
 	b.mu.Lock()
