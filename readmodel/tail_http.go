@@ -104,6 +104,9 @@ func (rd *Reader) lookBack() time.Time {
 	return time.Now().UTC().Add(-lag - tailSlack)
 }
 
+// now is a channel that is always ready.
+var now = func() <-chan time.Time { c := make(chan time.Time); close(c); return c }()
+
 // follow serves the client until it leaves, its key is revoked or the Reader is closed.
 func (t *tailing) follow(ctx context.Context) {
 	h := t.w.Header()
@@ -120,11 +123,12 @@ func (t *tailing) follow(ctx context.Context) {
 		if err != nil {
 			return
 		}
+		pause := ticker.C
 		if more {
-			continue
+			pause = now
 		}
 		select {
-		case <-ticker.C:
+		case <-pause:
 		case <-ctx.Done():
 			return
 		case <-t.rd.closed:
@@ -136,7 +140,7 @@ func (t *tailing) follow(ctx context.Context) {
 func (t *tailing) opening() []byte {
 	var b bytes.Buffer
 	oldest := time.Now().UTC().Add(-tailResume)
-	if t.state.since.Before(oldest) {
+	if t.state.since.Before(oldest.Add(-tailSlack)) {
 		fmt.Fprintf(&b, "event: gap\ndata: {\"from\":%q,\"to\":%q}\n\n", t.state.since.Format(time.RFC3339Nano), oldest.Format(time.RFC3339Nano))
 		t.state.since = oldest
 	}
