@@ -129,6 +129,7 @@ func (a *appender) join(s *Set, size int) (*group, int, error) {
 	g.size += size
 	g.waiters++
 	a.held += size
+	a.log.metrics.held.Add(float64(size))
 	return g, delta, nil
 }
 
@@ -198,6 +199,7 @@ func (a *appender) release(g *group) {
 	a.mu.Lock()
 	a.held -= g.size
 	a.mu.Unlock()
+	a.log.metrics.held.Sub(float64(g.size))
 	a.log.budget.Release(int64(g.size))
 }
 
