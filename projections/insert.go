@@ -41,17 +41,18 @@ type clickhouseSink struct {
 //     number of days.
 func insertSettings(token, fence string) clickhouse.Settings {
 	return clickhouse.Settings{
-		"insert_deduplicate":                                 1,
-		"insert_deduplication_token":                         token,
-		"deduplicate_insert":                                 "enable",
+		"insert_deduplicate":         1,
+		"insert_deduplication_token": token,
+		"log_comment":                fence,
+		"deduplicate_insert":         "enable",
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
-		"async_insert":                                       0,
-		"max_insert_block_size":                              1 << 24,
-		"max_insert_block_size_bytes":                        0,
-		"min_insert_block_size_rows":                         0,
-		"min_insert_block_size_bytes":                        0,
-		"max_insert_threads":                                 1,
-		"max_partitions_per_insert_block":                    0,
+		"async_insert":                    0,
+		"max_insert_block_size":           1 << 24,
+		"max_insert_block_size_bytes":     0,
+		"min_insert_block_size_rows":      0,
+		"min_insert_block_size_bytes":     0,
+		"max_insert_threads":              1,
+		"max_partitions_per_insert_block": 0,
 	}
 }
 
