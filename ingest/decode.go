@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 
 	"weir/internal/httpapi"
@@ -10,10 +11,7 @@ import (
 // decode scans the body once: the events that are valid, by type, and why the
 // others are not.
 func (q *request) decode() error {
-	if err := q.batch.Parse(q.body); err != nil {
-		return batchFault(err)
-	}
-	if err := q.reserve(eventBytes * int64(max(0, q.batch.Count-keepEvents))); err != nil {
+	if err := q.parse(); err != nil {
 		return err
 	}
 	for i := range q.batch.Events {
@@ -29,9 +27,48 @@ func (q *request) decode() error {
 	return nil
 }
 
-// eventBytes is what the gateway holds for an event beside its bytes: slices,
-// or a reason and its place in the answer.
-const eventBytes = 160
+const (
+	// eventBytes is what the gateway holds for an event beside its bytes:
+	// slices, or a reason and its place in the answer.
+	eventBytes = 160
+
+	// wideBody is from where on a body could have events enough to matter.
+	wideBody = 256 << 10
+)
+
+// guess is the memory that a large body's events could take. A legal event has
+// far more than 16 bytes to a comma; a body with less holds mostly malformed
+// ones, or long arrays, which can't be told apart before the scan.
+func (q *request) guess() int64 {
+	if len(q.body) <= wideBody {
+		return 0
+	}
+	commas := bytes.Count(q.body, []byte{','})
+	if commas < len(q.body)/16 {
+		return 0
+	}
+	return min(eventBytes*int64(commas), q.h.budget.limit/4)
+}
+
+// parse scans the body and has the memory that its events take covered by the
+// budget. Five megabytes can hold millions of events, all malformed; the memory
+// for them is reserved before the scan as far as their number can be guessed,
+// so that few such bodies are scanned at once.
+func (q *request) parse() error {
+	guess := q.guess()
+	if err := q.reserve(guess); err != nil {
+		return err
+	}
+	if err := q.batch.Parse(q.body); err != nil {
+		return batchFault(err)
+	}
+	q.unreserve(guess)
+	need := eventBytes * int64(max(0, q.batch.Count-keepEvents))
+	if need > q.h.budget.limit/2 {
+		return httpapi.Errorf(httpapi.CodeBatchTooLarge, "the batch has %d events, most of them malformed: split it, or correct them", q.batch.Count)
+	}
+	return q.reserve(need)
+}
 
 func batchFault(err error) error {
 	var fault *schemas.BatchError
