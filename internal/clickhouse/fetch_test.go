@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -211,4 +212,15 @@ func TestFetchCanceled(t *testing.T) {
 	if err := fetch(t.Context(), pkg, cfg); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestNoRoom(t *testing.T) {
+	fakeNPM(t, "true")
+	_, pkg := tarball(t, "the library")
+	pkg.LibrarySize = 1 << 60
+	err := fetch(t.Context(), pkg, fetchConfig(t, nil))
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "WEIR_CACHE_DIR") {
+		t.Fatalf("error %v; expected one that says how much room is needed", err)
+	}
+	t.Log(err)
 }

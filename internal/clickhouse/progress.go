@@ -18,6 +18,7 @@ import (
 const (
 	barRefresh  = 250 * time.Millisecond
 	lineRefresh = 2 * time.Second
+	minWidth    = 40 // columns; some terminals do not know theirs and say 0
 )
 
 // meter shows how far a transfer of a known size is.
@@ -40,7 +41,9 @@ func (m *meter) follow(read func() int64) (stop func(done bool)) {
 	ended, result := make(chan struct{}), make(chan bool, 1)
 	show := m.lines
 	if f, ok := m.to.(*os.File); ok && cwriter.IsTerminal(int(f.Fd())) {
-		show = m.bar
+		if width, _, err := cwriter.GetSize(int(f.Fd())); err == nil && width >= minWidth {
+			show = m.bar
+		}
 	}
 	go func() {
 		defer close(ended)
