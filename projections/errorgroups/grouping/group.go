@@ -1,7 +1,9 @@
 package grouping
 
 import (
+	"encoding/binary"
 	"encoding/hex"
+	"strings"
 
 	"github.com/twmb/murmur3"
 )
@@ -35,11 +37,15 @@ type Explanation struct {
 	Decided string `json:"decided"`
 	// Summary is the decision in one sentence.
 	Summary string `json:"summary"`
+	// Language is the runtime that the stack was read as, "" without one.
+	Language string `json:"language,omitempty"`
 	// Client is the client's own fingerprint, when that decided.
 	Client []string `json:"client_fingerprint,omitempty"`
 	// Exceptions is the chain that was looked at, outermost first.
 	Exceptions []ExplainedException `json:"exceptions,omitempty"`
-	// Message is what the message became; only set when the message took part.
+	// Normalized is what the message became; only set when the message took part.
+	Normalized string `json:"normalized,omitempty"`
+	// Message lists what was replaced in it.
 	Message []Change `json:"message,omitempty"`
 	// Canonical is the hashed form, its separators shown as line ends.
 	Canonical string `json:"canonical"`
@@ -79,18 +85,57 @@ type Change struct {
 
 // Group computes the group of one occurrence in a project. It is the fold's hot path.
 func Group(project string, p Payload) Result {
-	h := murmur3.SeedNew128(0, 0)
-	for _, part := range []string{"weir/1", project, p.Name, p.Message} {
-		_, _ = h.Write([]byte(part + "\x00"))
-	}
-	r := Result{Algorithm: Algorithm, Name: p.Name, Message: p.Message}
-	copy(r.Fingerprint[:], h.Sum(nil))
-	return r
+	d := deciders.Get().(*decider)
+	defer deciders.Put(d)
+	return d.result(project, &p)
 }
 
 // Explain computes the same as Group and says why. It allocates freely: call it when somebody
 // asks, or once per group, not for each occurrence.
 func Explain(project string, p Payload) Explanation {
-	r := Group(project, p)
-	return Explanation{Algorithm: r.Algorithm, Fingerprint: r.Hex(), Decided: "type_and_message"}
+	var note Explanation
+	d := &decider{note: &note}
+	r := d.result(project, &p)
+	note.Algorithm, note.Fingerprint = r.Algorithm, r.Hex()
+	note.Canonical = printable(d.canonical)
+	note.Summary = summary(&note)
+	return note
+}
+
+// result decides and hashes.
+func (d *decider) result(project string, p *Payload) Result {
+	d.decide(project, p)
+	r := Result{Algorithm: Algorithm, Name: "Error"}
+	hi, lo := murmur3.Sum128(d.canonical)
+	binary.BigEndian.PutUint64(r.Fingerprint[:8], hi)
+	binary.BigEndian.PutUint64(r.Fingerprint[8:], lo)
+	if first := d.trace.links[0]; first.typ != "" {
+		r.Name = clip(first.typ, maxTitleBytes)
+	}
+	r.Message = clip(d.trace.links[0].message, maxShownBytes)
+	r.Culprit = d.culprit()
+	return r
+}
+
+// culprit names the innermost frame that decided, as "function (file)".
+func (d *decider) culprit() string {
+	if d.blamed < 0 {
+		return ""
+	}
+	f := &d.trace.frames[d.blamed]
+	file := appendFile(d.scratch[:0], d.trace.lang, f.File)
+	name := clip(f.Function, maxTitleBytes)
+	switch {
+	case name == "":
+		return string(file)
+	case len(file) == 0:
+		return name
+	}
+	var b strings.Builder
+	b.Grow(len(name) + len(file) + 3)
+	b.WriteString(name)
+	b.WriteString(" (")
+	b.Write(file)
+	b.WriteByte(')')
+	return b.String()
 }

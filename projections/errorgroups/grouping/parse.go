@@ -19,34 +19,75 @@ func ParsePayload(data []byte) (Payload, error) {
 		p.Message += text(strings.TrimSpace(s))
 		return p, ErrNotObject
 	}
+	p.promote()
 	return p, nil
 }
 
-// set takes one member of the payload.
+// set takes one member of the payload. What only helps grouping is kept in the metadata too.
 func (p *Payload) set(key, value string) {
 	switch key {
 	case "name":
 		p.Name = text(value)
+		return
 	case "message":
 		p.Message = text(value)
+		return
 	case "stack":
-		p.Stack = text(value)
+		p.setStack(value)
+		return
 	case "release":
 		p.Release = text(value)
+		return
 	case "environment":
 		p.Environment = text(value)
+		return
 	case "service":
 		p.Service = text(value)
-	case "platform":
-		p.Platform = strings.ToLower(text(value))
+		return
 	case "request":
 		p.Request = []byte(value)
+		return
 	case "fingerprint":
 		p.Fingerprint = fingerprintParts(value)
-	default:
-		p.Metadata = append(p.Metadata, Field{Name: key, Value: value})
+		return
+	case "platform", "language", "runtime":
+		p.Platform = strings.ToLower(text(value))
+	case "stacktrace", "stack_trace", "stackTrace", "frames", "backtrace", "trace":
+		if p.Stack == "" && p.Frames == nil {
+			p.setStack(value)
+		}
+	case "type", "class", "exception_type", "error_type":
+		if p.Name == "" {
+			p.Name = text(value)
+		}
+	case "cause", "causes", "chain", "exceptions", "exception", "inner", "innerException", "inner_exception", "errors":
+		p.Chain = append(p.Chain, readChain(value)...)
 	}
+	p.Metadata = append(p.Metadata, Field{Name: key, Value: value})
 }
+
+// setStack takes a stack as frames where it is an array or an object of frames, else as text.
+func (p *Payload) setStack(value string) {
+	p.Stack, p.Frames = "", nil
+	if value != "" && (value[0] == '[' || value[0] == '{') {
+		if p.Frames = frameList(value); len(p.Frames) > 0 {
+			return
+		}
+	}
+	p.Stack = text(value)
+}
+
+// promote makes the first of a chain the exception itself, where the payload names none.
+func (p *Payload) promote() {
+	if p.Name != "" || p.Message != "" || p.Stack != "" || len(p.Frames) > 0 || len(p.Chain) == 0 {
+		return
+	}
+	first := p.Chain[0]
+	p.Name, p.Message, p.Frames, p.Chain = first.Type, first.Message, first.Frames, p.Chain[1:]
+}
+
+// maxFingerprintParts is how many parts of a client's fingerprint count.
+const maxFingerprintParts = 64
 
 // fingerprintParts reads the client's fingerprint: an array of texts, or one text.
 func fingerprintParts(value string) []string {
@@ -59,7 +100,7 @@ func fingerprintParts(value string) []string {
 	var parts []string
 	elements(value, func(v string) bool {
 		parts = append(parts, text(v))
-		return len(parts) < 64
+		return len(parts) < maxFingerprintParts
 	})
 	return parts
 }

@@ -1,0 +1,289 @@
+package grouping
+
+import "strings"
+
+// appendFile writes what stays of a file's place when the machine, the checkout, the
+// build and the host are taken out: its name without hashes, with its folder in the project
+// before it where the project's root can be told.
+func appendFile(dst []byte, lang language, file string) []byte {
+	if file == "" {
+		return dst
+	}
+	if file[0] == '<' || file[0] == '(' || file == "[internal function]" {
+		return appendPseudoFile(dst, file)
+	}
+	path, bundled := sourcePath(file)
+	if rest, ok := afterLibraryRoot(path); ok {
+		return appendHashless(dst, lastSegments(rest, 3))
+	}
+	if bundled {
+		path = lastSegments(path, 1)
+	} else {
+		path = lastSegments(projectPath(path), 2)
+	}
+	if lang == javaScript || lang == unknownLanguage {
+		return appendHashless(dst, path)
+	}
+	return append(dst, path...)
+}
+
+// appendPseudoFile writes a place that is no file: <string>, <frozen importlib>, <ipython-input-5-a1b2>, (eval).
+func appendPseudoFile(dst []byte, file string) []byte {
+	for _, p := range []string{"<ipython-input", "(eval", "<stdin", "<internal:", "<eval"} {
+		if strings.HasPrefix(file, p) {
+			return append(dst, p...)
+		}
+	}
+	return append(dst, file...)
+}
+
+// sourcePath gives the path of a file or URL with "/" between its parts, without scheme, host, query
+// and drive. bundled says that it was loaded from a host, where the folders are a matter of
+// deployment.
+func sourcePath(file string) (path string, bundled bool) {
+	if i := strings.IndexAny(file, "?#"); i > 0 && strings.Contains(file, "://") {
+		file = file[:i]
+	}
+	if i := strings.Index(file, "://"); i >= 0 {
+		scheme := file[:i]
+		file = file[i+3:]
+		bundled = scheme != "file" && !strings.HasPrefix(scheme, "webpack") && scheme != "ng" && scheme != "app" && scheme != "rsc"
+		if j := strings.IndexByte(file, '/'); j >= 0 && scheme != "file" {
+			file = file[j:]
+		}
+	}
+	file = strings.TrimPrefix(strings.TrimPrefix(file, "file:"), "node:")
+	if strings.IndexByte(file, '\\') >= 0 {
+		file = strings.ReplaceAll(file, `\`, "/")
+	}
+	if len(file) > 2 && file[1] == ':' && isLetter(file[0]) {
+		file = file[2:]
+	}
+	if bundled && strings.Contains(file, "/src/") {
+		bundled = false
+	}
+	return file, bundled
+}
+
+// libraryRoots are the folders under which the parts of a path are a library's own.
+var libraryRoots = []string{
+	"/site-packages/", "/dist-packages/", "/node_modules/", "/gems/", "/pkg/mod/", "/vendor/", "/registry/src/", "/rustc/",
+}
+
+// afterLibraryRoot returns the path under the last library root.
+func afterLibraryRoot(path string) (string, bool) {
+	best := -1
+	for _, root := range libraryRoots {
+		if i := strings.LastIndex(path, root); i >= 0 {
+			best = max(best, i+len(root))
+		} else if strings.HasPrefix(path, root[1:]) {
+			best = max(best, len(root)-1)
+		}
+	}
+	if best < 0 {
+		return path, false
+	}
+	return path[best:], true
+}
+
+// projectPath cuts from an absolute path what depends on the machine: the folders up to the
+// project, or up to the last folder that by custom holds the sources.
+func projectPath(path string) string {
+	if i := afterSourceRoot(path); i > 0 {
+		return path[i:]
+	}
+	if !strings.HasPrefix(path, "/") {
+		return strings.TrimPrefix(path, "./")
+	}
+	return cutCheckout(path[1:])
+}
+
+// afterSourceRoot returns the index after the last folder that by custom holds sources or what
+// was built from them, or 0.
+func afterSourceRoot(path string) int {
+	end := strings.LastIndexByte(path, '/')
+	for end > 0 {
+		start := strings.LastIndexByte(path[:end], '/') + 1
+		switch path[start:end] {
+		case "src", "app", "lib", "dist", "build", "html", "www", "htdocs", "public_html", "current", "workspace", "wwwroot", "code", "project", "task":
+			return end + 1
+		}
+		end = start - 1
+	}
+	return 0
+}
+
+// homes are the folders under which each user or job has a checkout; the number says how many folders
+// below belong to the machine and not to the project.
+var homes = []struct {
+	prefix string
+	depth  int
+}{
+	{"home/runner/work/", 2}, {"home/", 1}, {"Users/", 1}, {"users/", 1}, {"root/", 0}, {"builds/", 1}, {"srv/", 0}, {"opt/", 0},
+	{"private/tmp/", 0}, {"tmp/", 0}, {"var/lib/", 0}, {"usr/local/", 0}, {"usr/", 0}, {"mnt/", 0}, {"data/", 0}, {"workspaces/", 0}, {"a/", 0}, {"var/", 0},
+}
+
+// cutCheckout cuts the home, the folders that hold projects, and the project's own folder off a path.
+func cutCheckout(path string) string {
+	for _, h := range homes {
+		rest, ok := strings.CutPrefix(path, h.prefix)
+		if !ok {
+			continue
+		}
+		for range h.depth {
+			rest = cutFolder(rest)
+		}
+		for isProjectsFolder(rest) {
+			rest = cutFolder(rest)
+		}
+		return cutFolder(rest)
+	}
+	return path
+}
+
+// isProjectsFolder says whether the first folder of path is where people put their checkouts.
+func isProjectsFolder(path string) bool {
+	folder, _, ok := strings.Cut(path, "/")
+	if !ok {
+		return false
+	}
+	switch strings.ToLower(folder) {
+	case "dev", "projects", "work", "repos", "git", "source", "sources", "documents", "desktop", "github", "workspace", "go", "github.com", "sites", "apps":
+		return true
+	}
+	return false
+}
+
+// cutFolder cuts the first folder off path, but never the file itself.
+func cutFolder(path string) string {
+	if _, rest, ok := strings.Cut(path, "/"); ok {
+		return rest
+	}
+	return path
+}
+
+// lastSegments gives the last n parts of a path.
+func lastSegments(path string, n int) string {
+	i := len(path)
+	for range n {
+		j := strings.LastIndexByte(path[:i], '/')
+		if j < 0 {
+			return path
+		}
+		i = j
+	}
+	return path[i+1:]
+}
+
+// appendHashless writes a file's path without the hashes, chunk numbers and versions that bundlers
+// put in names: main.3f2a9c1b.chunk.js and main-BfA3xY_9.js become main.chunk.js and main.js.
+func appendHashless(dst []byte, path string) []byte {
+	base := strings.LastIndexByte(path, '/') + 1
+	dst = appendVersionless(dst, path[:base])
+	name := path[base:]
+	start := len(dst)
+	for len(name) > 0 {
+		i := strings.IndexAny(name, ".-~_@")
+		if i < 0 {
+			i = len(name)
+		}
+		part := name[:i]
+		if h := viteHash(name); len(dst) > start && dst[len(dst)-1] == '-' && h > 0 {
+			part = name[:h]
+			i = h
+			dst = dst[:len(dst)-1]
+		} else if isBuildPart(part) {
+			dst = trimSeparator(dst, start)
+		} else {
+			dst = append(dst, part...)
+		}
+		if i < len(name) {
+			dst = append(trimDouble(dst, start), name[i])
+			i++
+		}
+		name = name[i:]
+	}
+	return dst
+}
+
+// trimSeparator cuts the sign that stood before a part left out.
+func trimSeparator(dst []byte, start int) []byte {
+	if len(dst) > start && strings.IndexByte(".-~_@", dst[len(dst)-1]) >= 0 {
+		return dst[:len(dst)-1]
+	}
+	return dst
+}
+
+// trimDouble cuts a sign before another one, and writes # for a name that was all hash.
+func trimDouble(dst []byte, start int) []byte {
+	if len(dst) == start {
+		return append(dst, '#')
+	}
+	return trimSeparator(dst, start)
+}
+
+// viteHash gives the length of the eight base64 signs that Rollup puts after a dash, or 0.
+func viteHash(s string) int {
+	if len(s) < 9 || s[8] != '.' {
+		return 0
+	}
+	digits, upper := 0, 0
+	for i := range 8 {
+		switch c := s[i]; {
+		case isDigit(c), c == '_', c == '-':
+			digits++
+		case isUpper(c):
+			upper++
+		case !isLower(c):
+			return 0
+		}
+	}
+	if digits > 0 && upper > 0 || upper > 2 || digits > 2 {
+		return 8
+	}
+	return 0
+}
+
+// isBuildPart says whether a part of a file's name is a hash, a number, a version or "min".
+func isBuildPart(s string) bool {
+	switch {
+	case s == "min", s == "prod", s == "production", s == "development":
+		return true
+	case allDigits(s):
+		return true
+	case len(s) >= 6 && isHex(s) && hasDigit(s), len(s) >= 16 && isHex(s):
+		return true
+	case len(s) == 8 && hasDigit(s) && isBase32(s):
+		return true
+	}
+	return len(s) >= 10 && isRandom(s)
+}
+
+// isBase32 says whether s is upper-case letters and digits, as esbuild's hashes.
+func isBase32(s string) bool {
+	for i := range len(s) {
+		if !isUpper(s[i]) && !isDigit(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasDigit says whether s has a decimal digit.
+func hasDigit(s string) bool { return strings.IndexAny(s, "0123456789") >= 0 }
+
+// appendVersionless writes folders without the versions of packages: gin@v1.9.1/, rack-2.2.3/.
+func appendVersionless(dst []byte, folders string) []byte {
+	for len(folders) > 0 {
+		i := strings.IndexByte(folders, '/')
+		name := folders[:i]
+		if at := strings.LastIndexByte(name, '@'); at > 0 {
+			name = name[:at]
+		} else if dash := strings.LastIndexByte(name, '-'); dash > 0 && dash+1 < len(name) && isDigit(name[dash+1]) {
+			name = name[:dash]
+		}
+		dst = append(append(dst, name...), '/')
+		folders = folders[i+1:]
+	}
+	return dst
+}

@@ -1,0 +1,100 @@
+package grouping
+
+import "testing"
+
+// TestNormalize holds each kind of value, and the words that only look like one.
+func TestNormalize(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		// numbers
+		{"took 42 tries", "took <n> tries"},
+		{"balance is -12.50", "balance is <n>"},
+		{"1,234,567 rows", "<n> rows"},
+		{"used 93% of quota", "used <n> of quota"},
+		{"the 3rd attempt", "the <n> attempt"},
+		{"ids [1, 2, 3]", "ids [<n>]"},
+		{"ids [17]", "ids [<n>]"},
+		{"order #1234 is gone", "order #<n> is gone"},
+		{"shard-7 is down", "shard-<n> is down"},
+		{"worker3 died", "worker<n> died"},
+		{"user_id=42", "user_id=<n>"},
+		{"order1234 not found", "order<n> not found"},
+		{"1.5e-7 too small", "<n> too small"},
+		// ids
+		{"user 7c1811ed-e98f-4c9c-a9f9-58c757ff494f is gone", "user <uuid> is gone"},
+		{"commit 3f2a9c1 not found", "commit <hex> not found"},
+		{"at 0x7ffee4b2c8f0", "at <hex>"},
+		{"key d41d8cd98f00b204e9800998ecf8427e", "key <hex>"},
+		{"customer cus_NffrFeUfNV2Hib missing", "customer cus_<id> missing"},
+		{"id 01ARZ3NDEKTSV4RRFFQ69G5FAV", "id <id>"},
+		{"token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_123 expired", "token <id> expired"},
+		{"com.acme.Cart@6d06d69c is closed", "com.acme.Cart@<hex> is closed"},
+		// dates, times, durations, sizes
+		{"at 2026-11-21T10:00:00.123Z failed", "at <date> failed"},
+		{"at 2026-11-21 10:00:00 failed", "at <date> failed"},
+		{"on 2026/11/21 failed", "on <date> failed"},
+		{"on 21.11.2026 failed", "on <date> failed"},
+		{"[21/Nov/2026:10:00:00 +0000] bad", "[<date>] bad"},
+		{"since Mon, 21 Nov 2026 10:00:00 GMT", "since <date>"},
+		{"since Sat Nov 21 10:00:00 2026", "since <date>"},
+		{"since November 21, 2026 3:04 PM", "since <date>"},
+		{"timeout after 30s", "timeout after <duration>"},
+		{"timeout after 1.5 seconds", "timeout after <duration>"},
+		{"timeout of 5000ms exceeded", "timeout of <duration> exceeded"},
+		{"took 2m30s", "took <duration>"},
+		{"took PT1H30M", "took <duration>"},
+		{"body of 10MB", "body of <size>"},
+		{"allocate 1073741824 bytes", "allocate <size>"},
+		// places
+		{"mail ana@example.com bounced", "mail <email> bounced"},
+		{"dial tcp 10.0.0.12:5432: refused", "dial tcp <ip>: refused"},
+		{"dial [2001:db8::1]:443", "dial [<ip>]:<n>"},
+		{"dial ::1 failed", "dial <ip> failed"},
+		{"GET https://api.example.com/v1/users/42?x=1 failed", "GET <url> failed"},
+		{"(see https://example.com/a).", "(see <url>)."},
+		{"lookup db-1.eu-west.internal: no such host", "lookup <host>: no such host"},
+		{"connect localhost:5432", "connect <host>"},
+		{"open /var/lib/app/x.db: permission denied", "open <path>: permission denied"},
+		{`open C:\Users\ana\x.db: denied`, "open <path>: denied"},
+		{"in src/app/main.go:12:5", "in <path>"},
+		// quotes and JSON
+		{"no field 'email' here", "no field <quoted> here"},
+		{`no field "email" here`, "no field <quoted> here"},
+		{"undefined method `save' for nil", "undefined method <quoted> for nil"},
+		{"can't open the user's file", "can't open the user's file"},
+		{`got {"id": 17, "name": "Ana"}`, `got {"id": <n>, "name": <quoted>}`},
+		{"unclosed 'quote here", "unclosed 'quote here"},
+		{"kein Eintrag für „Ana“ da", "kein Eintrag für <quoted> da"},
+		// what stays
+		{"'utf-8' codec can't decode byte 0xff in position 0", "'utf-8' codec can't decode byte <hex> in position <n>"},
+		{"invalid utf-8 sequence", "invalid utf-8 sequence"},
+		{"encoding iso-8859-1 unknown", "encoding iso-8859-1 unknown"},
+		{"Fee::add() failed", "Fee::add() failed"},
+		{"Fee::add failed", "Fee::add failed"},
+		{"Ace::dead() and Bad::f1()", "Ace::dead() and Bad::f1()"},
+		{"HTTP/1.1 required", "HTTP/1.1 required"},
+		{"HTTP/2 stream closed", "HTTP/2 stream closed"},
+		{"no build for x86_64", "no build for x86_64"},
+		{"needs python3.11", "needs python3.11"},
+		{"log4j2 is not configured", "log4j2 is not configured"},
+		{"TLSv1.2 refused", "TLSv1.2 refused"},
+		{"sha256 mismatch", "sha256 mismatch"},
+		{"SHA-256 mismatch", "SHA-256 mismatch"},
+		{"bad base64 input", "bad base64 input"},
+		{"s3 bucket, ec2 host, k8s pod", "s3 bucket, ec2 host, k8s pod"},
+		{"Base64Decoder and OAuth2Client and parseISO8601Date", "Base64Decoder and OAuth2Client and parseISO8601Date"},
+		{"java.lang.String cannot be cast", "java.lang.String cannot be cast"},
+		{"node.js and System.IO.File and obj.prop", "node.js and System.IO.File and obj.prop"},
+		{"read/write and application/json and n/a", "read/write and application/json and n/a"},
+		{"a 64-bit int32 vec3", "a 64-bit int32 vec3"},
+		{"</div> is not closed", "</div> is not closed"},
+		{"got a 5xx answer", "got a 5xx answer"},
+		{"deadbeef facade decade", "deadbeef facade decade"},
+		{"nginx/1.18.0 said no", "nginx/1.18.0 said no"},
+		{"App\\Models\\User missing", "App\\Models\\User missing"},
+		{"two\n\n  lines", "two lines"},
+	} {
+		if got := Normalize(c.in); got != c.want {
+			t.Errorf("Normalize(%q)\n got %q\nwant %q", c.in, got, c.want)
+		}
+	}
+}
