@@ -99,15 +99,6 @@ func (d *Directory) fetchWait() time.Duration {
 	return catchUpWait
 }
 
-// patience is how long the next fetch may wait for something new: hardly at all until the end of the
-// log has been seen once, because the start of the process waits for that.
-func (d *Directory) patience() time.Duration {
-	if d.isReady() {
-		return fetchWait
-	}
-	return firstFetchWait
-}
-
 func isFinal(err error) bool {
 	return slices.ContainsFunc([]error{eventlog.ErrBehindRetention, eventlog.ErrPastEnd, eventlog.ErrCorrupt, eventlog.ErrClosed},
 		func(final error) bool { return errors.Is(err, final) })

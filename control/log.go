@@ -26,9 +26,6 @@ const (
 	// a change, which ends the wait; it is how often a quiet log is heard from.
 	fetchWait = time.Second
 
-	// firstFetchWait is the same while the log is read for the first time.
-	firstFetchWait = 10 * time.Millisecond
-
 	// catchUpWait is the same until the end was reached once: an empty log is
 	// then known to be empty at once.
 	catchUpWait = 10 * time.Millisecond
