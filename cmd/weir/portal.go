@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
@@ -20,6 +21,7 @@ import (
 	"weir/internal/clickhouse"
 	"weir/internal/datadir"
 	"weir/internal/lifecycle"
+	"weir/projections"
 )
 
 // portal is one running process.
@@ -45,7 +47,10 @@ type portal struct {
 	server  *http.Server
 	drain   []func() // called first when stopping: take no new work
 
-	ingestReady func() error // nil without the role
+	ingestReady func() error           // nil without the role
+	projector   *projections.Projector // nil without the role
+	monitor     *projections.Monitor   // nil without the role read
+	tables      driver.Conn            // the read role's pool
 
 	dir       *datadir.Dir
 	keys      secrets

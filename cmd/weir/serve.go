@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -78,6 +79,8 @@ func (c *serveCmd) check() error {
 		return usagef("INGEST_RATE_LIMIT_EVENTS_PER_SECOND and INGEST_RATE_LIMIT_BATCHES_PER_SECOND must be 0 (no limit) or more")
 	case c.BatchBytes < 1024:
 		return usagef("INGEST_RATE_LIMIT_BATCH_BYTES is %d: it must be at least 1024", c.BatchBytes)
+	case !identifier.MatchString(c.ClickHouseDatabase):
+		return usagef("WEIR_CLICKHOUSE_DATABASE is %q: use letters, digits and underscores, a letter first", c.ClickHouseDatabase)
 	case c.LogPartitions < 0 || c.LogReplicas < 0:
 		return usagef("--log-partitions and --log-replicas must be 0 (automatic) or more")
 	case len(c.KafkaBrokers) == 0 && !c.has(roleIngest):
@@ -85,6 +88,8 @@ func (c *serveCmd) check() error {
 	}
 	return nil
 }
+
+var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 
 func (c *serveCmd) has(role string) bool { return slices.Contains(c.Roles, role) }
 
@@ -105,18 +110,21 @@ func (c *serveCmd) config() map[string]string {
 		"WEIR_LOG_REPLICAS":                    automatic(c.LogReplicas),
 		"WEIR_CLICKHOUSE_DATABASE":             c.ClickHouseDatabase,
 		"WEIR_CLICKHOUSE_USER":                 c.ClickHouseUser,
-		"WEIR_CLICKHOUSE_PASSWORD":             masked(c.ClickHousePassword),
-		"WEIR_MASTER_KEY":                      masked(c.MasterKey),
-		"WEIR_ADMIN_TOKEN":                     masked(c.AdminToken),
+		"WEIR_CLICKHOUSE_PASSWORD":             masked(c.ClickHousePassword, "(none)"),
+		"WEIR_MASTER_KEY":                      masked(c.MasterKey, inDataFolder),
+		"WEIR_ADMIN_TOKEN":                     masked(c.AdminToken, inDataFolder),
 		"INGEST_RATE_LIMIT_EVENTS_PER_SECOND":  fmt.Sprint(c.EventsPerSecond),
 		"INGEST_RATE_LIMIT_BATCHES_PER_SECOND": fmt.Sprint(c.BatchesPerSecond),
 		"INGEST_RATE_LIMIT_BATCH_BYTES":        fmt.Sprint(c.BatchBytes),
 	}
 }
 
-func masked(secret string) string {
+const inDataFolder = "(from the data folder)"
+
+// masked says whether a secret was given, never what it is.
+func masked(secret, otherwise string) string {
 	if secret == "" {
-		return "(from the data folder)"
+		return otherwise
 	}
 	return "(set)"
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"time"
+
+	"weir/eventlog"
+	"weir/internal/httpapi"
+	"weir/projections"
+)
+
+// projectionItem is one projection in GET /api/projections.
+type projectionItem struct {
+	projectionState
+	Version    int             `json:"version"`
+	Problem    string          `json:"problem,omitempty"`
+	Partitions []partitionItem `json:"partitions"`
+}
+
+type partitionItem struct {
+	Topic      string  `json:"topic"`
+	Partition  int     `json:"partition"`
+	Folded     int64   `json:"folded"` // offset after the last folded record
+	End        int64   `json:"end"`    // offset after the last record of the log
+	LagRecords int64   `json:"lag_records"`
+	LagSeconds float64 `json:"lag_seconds"`
+}
+
+func (p *portal) getProjections(w http.ResponseWriter, _ *http.Request) {
+	items := []projectionItem{}
+	for _, projection := range allProjections() {
+		progress, err := p.monitor.Progress(projection.Name)
+		if err != nil {
+			continue // not looked at yet
+		}
+		items = append(items, p.projectionItem(progress))
+	}
+	httpapi.WriteJSON(w, http.StatusOK, httpapi.NewPage(items, ""))
+}
+
+func (p *portal) projectionItem(progress projections.Progress) projectionItem {
+	item := projectionItem{
+		projectionState: projectionState{
+			Name: progress.Projection, Status: string(p.health(progress.Projection, "", progress)),
+			Generation: progress.Generation, LagRecords: progress.LagRecords, LagSeconds: progress.LagSeconds,
+		},
+		Version: progress.Version, Problem: progress.Problem, Partitions: []partitionItem{},
+	}
+	for _, part := range progress.Partitions {
+		item.Partitions = append(item.Partitions, partitionItem(part))
+	}
+	return item
+}
+
+func (p *portal) getDoctor(w http.ResponseWriter, r *http.Request) {
+	missing := p.ready.missing()
+	d := diagnosis{
+		Version: version(), PID: os.Getpid(), StartedAt: p.started.UTC().Truncate(time.Second), HTTP: p.url(),
+		Roles: p.cfg.Roles, Ready: len(missing) == 0, NotReady: missing,
+		Log: p.diagnoseLog(), ClickHouse: p.diagnoseClickHouse(r.Context()), Projections: []projectionState{},
+		Config: p.cfg.config(),
+	}
+	for _, projection := range allProjections() {
+		if progress, err := p.monitor.Progress(projection.Name); err == nil {
+			d.Projections = append(d.Projections, p.projectionItem(progress).projectionState)
+		}
+	}
+	httpapi.WriteJSON(w, http.StatusOK, d)
+}
+
+func (p *portal) diagnoseLog() logDiagnosis {
+	if len(p.cfg.KafkaBrokers) == 0 {
+		return logDiagnosis{Kind: "embedded", Brokers: p.brokers,
+			Durability: "one copy, an fsync before each answer: survives a killed process and a power cut, not a lost disk"}
+	}
+	return logDiagnosis{Kind: "kafka", Brokers: p.brokers,
+		Durability: "acks=all: survives what the replication of " + eventlog.ControlTopic + " and the events topics survives"}
+}
+
+func (p *portal) diagnoseClickHouse(ctx context.Context) clickHouseReport {
+	report := clickHouseReport{Kind: "server", Native: p.cfg.ClickHouseAddr,
+		Durability: "as the server's replication and fsync settings say; the log can fold everything again"}
+	if p.engine != nil {
+		report = clickHouseReport{Kind: "embedded", Native: p.engine.NativeAddr(), HTTP: p.engine.HTTPAddr(),
+			Durability: "one copy, an fsync for each block: survives a killed process and a power cut; a lost disk is folded again from the log"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if v, err := p.tables.ServerVersion(); err == nil && ctx.Err() == nil {
+		report.Version = v.Version.String()
+	}
+	return report
+}

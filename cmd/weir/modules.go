@@ -1,0 +1,106 @@
+package main
+
+import (
+	"time"
+
+	"weir/eventlog"
+	"weir/projections"
+	"weir/readmodel"
+	"weir/schemas"
+)
+
+// Bounds between ok, degraded and down.
+const (
+	lateAfter = time.Minute      // a fold this far behind is degraded
+	lostAfter = 15 * time.Second // progress not known for this long: the module cannot answer
+)
+
+// serving says which projection answers for an event type: its own where there is one, else the history.
+func serving(t schemas.Type) string {
+	switch t {
+	case schemas.Error:
+		return readmodel.ErrorGroups
+	case schemas.Webhook:
+		return readmodel.Deliveries
+	case schemas.Cost:
+		return readmodel.Costs
+	default:
+		return readmodel.History
+	}
+}
+
+// modules answers GET /api/{module}/status from what was last observed.
+type modules struct{ portal *portal }
+
+// Module reports on one module.
+func (m modules) Module(name string) readmodel.ModuleStatus {
+	if name == "ingest" {
+		return m.ingest()
+	}
+	for _, t := range schemas.Types() {
+		if t.Module() == name {
+			return m.folded(t)
+		}
+	}
+	return readmodel.ModuleStatus{Health: readmodel.Down}
+}
+
+func (m modules) ingest() readmodel.ModuleStatus {
+	s := readmodel.ModuleStatus{Health: readmodel.OK}
+	for _, topic := range eventlog.EventsTopics() {
+		if at := m.portal.monitor.LastEvent(topic); at.After(s.LastEventAt) {
+			s.LastEventAt = at
+		}
+	}
+	if ready := m.portal.ingestReady; ready != nil && ready() != nil {
+		s.Health = readmodel.Down
+	}
+	return s
+}
+
+func (m modules) folded(t schemas.Type) readmodel.ModuleStatus {
+	topic, projection := eventlog.EventsTopic(t), serving(t)
+	progress, err := m.portal.monitor.Progress(projection)
+	if err != nil {
+		return readmodel.ModuleStatus{Health: readmodel.Down}
+	}
+	records, seconds := progress.Lag(topic)
+	return readmodel.ModuleStatus{
+		Health:      m.portal.health(projection, topic, progress),
+		LagRecords:  records,
+		Lag:         time.Duration(seconds * float64(time.Second)),
+		LastEventAt: m.portal.monitor.LastEvent(topic),
+		Generation:  progress.Generation,
+	}
+}
+
+// health judges a projection for one topic; "" judges it for all of its topics.
+func (p *portal) health(projection, topic string, progress projections.Progress) readmodel.Health {
+	if time.Since(progress.CheckedAt) > lostAfter && time.Since(p.started) > lostAfter {
+		return readmodel.Down
+	}
+	if progress.Problem != "" || p.hasProblem(projection, topic) {
+		return readmodel.Degraded
+	}
+	seconds := progress.LagSeconds
+	if topic != "" {
+		_, seconds = progress.Lag(topic)
+	}
+	if seconds > lateAfter.Seconds() {
+		return readmodel.Degraded
+	}
+	return readmodel.OK
+}
+
+// hasProblem looks at the projector of this process, when it has one.
+func (p *portal) hasProblem(projection, topic string) bool {
+	if p.projector == nil {
+		return false
+	}
+	for _, problem := range p.projector.Problems() {
+		if problem.Projection == projection && (topic == "" || problem.Topic == "" || problem.Topic == topic) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"weir/projections"
+	"weir/projections/costs"
+	"weir/projections/deliveries"
+	"weir/projections/errorgroups"
+	"weir/projections/history"
+	"weir/readmodel"
+	"weir/readmodel/tables"
+)
+
+// allProjections are the read models there are.
+func allProjections() []projections.Projection {
+	return []projections.Projection{
+		history.Projection(), errorgroups.Projection(), deliveries.Projection(), costs.Projection(),
+	}
+}
+
+// projectorConns is enough for the inserts that run at once and the questions beside them.
+const projectorConns = 8
+
+// startProject runs the projector of every read model.
+func (p *portal) startProject() error {
+	conn, err := p.pool(projectorConns)
+	if err != nil {
+		return err
+	}
+	projector, err := projections.New(projections.Config{
+		Log: p.log, ClickHouse: conn, Projections: allProjections(),
+		// The child's data is the only copy there is; a server's durability is its operator's choice.
+		Tables: tables.Options{Fsync: p.engine != nil},
+		Logger: p.logger, Registerer: p.registry,
+	})
+	if err != nil {
+		return err
+	}
+	p.projector = projector
+	p.run("projector", func(ctx context.Context) error {
+		if !p.awaitDatabase(ctx) {
+			return nil
+		}
+		return projector.Run(ctx)
+	})
+	return nil
+}
+
+// pool opens connections to the read models' database. A server that is away is no error here:
+// whoever uses the pool tries again, and ingest goes on.
+func (p *portal) pool(conns int) (driver.Conn, error) {
+	at := p.clickHouse()
+	at.MaxConns = conns
+	conn, err := readmodel.Connect(at)
+	if err != nil {
+		return nil, err
+	}
+	p.parts.Push("clickhouse connections", func(context.Context) error { return conn.Close() })
+	return conn, nil
+}
+
+// awaitDatabase makes the database and tries until ClickHouse has taken it; false when ctx ended first.
+func (p *portal) awaitDatabase(ctx context.Context) bool {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := p.makeDatabase(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() == nil {
+			p.logger.Warn("the read models' database cannot be made yet; trying again", "clickhouse", p.clickHouse().Addrs, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(wait):
+		}
+	}
+}
+
+// makeDatabase uses a connection of its own: one on a database that is not there yet is refused.
+func (p *portal) makeDatabase(ctx context.Context) error {
+	at := p.clickHouse()
+	conn, err := clickhouse.Open(&clickhouse.Options{
+		Addr: at.Addrs, DialTimeout: 2 * time.Second,
+		Auth: clickhouse.Auth{Database: "default", Username: at.Username, Password: at.Password},
+	})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+at.Database+"`") // the name was checked: letters, digits, _
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"github.com/go-chi/chi/v5"
+
+	"weir/control"
+	"weir/internal/httpapi"
+	"weir/projections"
+	"weir/readmodel"
+)
+
+// readConns bounds the queries at once.
+const readConns = 16
+
+// startRead wires the read endpoints, the projects and keys, and what the admin asks.
+func (p *portal) startRead(r chi.Router) error {
+	conn, err := p.pool(readConns)
+	if err != nil {
+		return err
+	}
+	p.tables = conn
+	p.monitor = projections.NewMonitor(p.log, conn, allProjections(), p.logger, p.registry)
+	p.run("monitor", p.monitor.Run)
+
+	readmodel.New(readmodel.Config{
+		Conn:    conn,
+		Auth:    p.directory,
+		Waiter:  p.monitor,
+		Modules: modules{p},
+		Projects: func(id string) bool {
+			_, known := p.directory.Project(id)
+			return known
+		},
+		Logger:     p.logger,
+		Registerer: p.registry,
+	}).Routes(r)
+
+	control.NewCommands(p.directory).Routes(r)
+
+	r.Group(func(r chi.Router) {
+		r.Use(httpapi.RequireAdmin(p.directory))
+		r.Get("/api/projections", p.getProjections)
+		r.Get("/api/doctor", p.getDoctor)
+	})
+	return nil
+}
