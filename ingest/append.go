@@ -86,7 +86,7 @@ func (q *request) appendType(ctx context.Context, t schemas.Type) {
 	}
 	partition := log.PartitionFor(topic, q.claim.Batch)
 	first, err := log.Append(ctx, topic, partition, eventlog.Set{
-		Key: []byte(q.caller.ProjectID), Batch: q.claim.Batch, Time: q.start, Values: s.values, Indexes: s.indexes,
+		Key: []byte(q.caller.ProjectID), Batch: q.claim.Batch, Time: q.received, Values: s.values, Indexes: s.indexes,
 	})
 	s.at = eventlog.Position{Topic: topic, Partition: partition, Next: first + int64(len(s.values))}
 	s.err = err

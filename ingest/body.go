@@ -30,7 +30,7 @@ func (q *request) readBody() error {
 		case len(room.bytes) > q.h.cfg.MaxBatchBytes:
 			return q.tooLarge()
 		case err == io.EOF:
-			q.sent, q.bodyRead = room.bytes, true
+			q.sent, q.bodyRead, q.received = room.bytes, true, q.h.cfg.Now()
 			return nil
 		case err != nil:
 			return q.brokenBody(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type portal struct {
 	*Handler
 	log  *eventlog.Log
+	door *signalling
 	url  string
 	stop func()
 }
@@ -28,7 +30,8 @@ func startPortal(t *testing.T, b *broker.Broker, gateway string) *portal {
 		t.Fatal(err)
 	}
 	caught := make(chan struct{})
-	h, err := New(Config{Log: signalling{log, caught}, Directory: everybody(), Gateway: gateway, Logger: logger})
+	door := &signalling{Log: log, caught: caught}
+	h, err := New(Config{Log: door, Directory: everybody(), Gateway: gateway, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +42,7 @@ func startPortal(t *testing.T, b *broker.Broker, gateway string) *portal {
 	if err := h.Ready(); err != nil {
 		t.Fatal(err)
 	}
-	return &portal{Handler: h, log: log, url: serve(t, h), stop: func() {
+	return &portal{Handler: h, log: log, door: door, url: serve(t, h), stop: func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -52,13 +55,23 @@ func startPortal(t *testing.T, b *broker.Broker, gateway string) *portal {
 	}}
 }
 
-// signalling tells when a tail has read what there was.
+// signalling tells when a tail has read what there was, and can lose appends to
+// the receipts after so many.
 type signalling struct {
 	*eventlog.Log
 	caught chan struct{}
+	lose   atomic.Int64 // 0: none; 1: from the next on
 }
 
-func (s signalling) Tail(ctx context.Context, topic string, from int64, fn func([]eventlog.Record) error) error {
+func (s *signalling) Append(ctx context.Context, topic string, partition int, set eventlog.Set) (int64, error) {
+	if topic == eventlog.ReceiptsTopic && s.lose.Load() > 0 && s.lose.Add(-1) == 0 {
+		s.lose.Store(1)
+		return 0, eventlog.ErrUnavailable
+	}
+	return s.Log.Append(ctx, topic, partition, set)
+}
+
+func (s *signalling) Tail(ctx context.Context, topic string, from int64, fn func([]eventlog.Record) error) error {
 	return s.Log.Tail(ctx, topic, from, func(r []eventlog.Record) error {
 		err := fn(r)
 		if r == nil {
@@ -162,6 +175,40 @@ func checkKept(t *testing.T, p *portal) {
 	}
 	if !slices.Equal(values, want) {
 		t.Errorf("in the log: %q", values)
+	}
+}
+
+// The gateway dies between the events and the receipt. The one that comes back
+// under its name finds the events in the real log and appends only the receipt.
+func TestTakeOverOnTheEmbeddedLog(t *testing.T) {
+	b, err := broker.Start(t.Context(), broker.Config{Unsynced: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	first := startPortal(t, b, "one")
+	for range 20 { // so that the batch is not the only one to look through
+		if got := send(t, post{body: logBatch(200), bearer: keyB, secret: secretB}.request(t, first.url)); got.status != 200 {
+			t.Fatal(got)
+		}
+	}
+	first.door.lose.Store(2) // the claim passes
+	p := post{body: mixedBatch, key: someKey}
+	if got := send(t, p.request(t, first.url)); got.status != 503 {
+		t.Fatal(got)
+	}
+	first.stop()
+	second := startPortal(t, b, "one")
+	defer second.stop()
+	got := send(t, p.request(t, second.url))
+	if got.status != 200 || got.body != mixedAnswer || got.header.Get(headerReplayed) != "" {
+		t.Fatal(got, got.header)
+	}
+	if n := len(second.kept(t)); n != 20*200+4 {
+		t.Errorf("%d events in the log", n)
+	}
+	if again := send(t, p.request(t, second.url)); again.body != got.body || again.header.Get(headerReplayed) != "true" {
+		t.Error(again)
 	}
 }
 

@@ -50,7 +50,7 @@ const mostAnswer = 8 << 20
 // another one was faster to.
 func (q *request) claimKey() error {
 	if q.flight == nil {
-		q.claim.Batch = newBatchID(q.start)
+		q.claim.Batch = newBatchID(q.received)
 		return nil
 	}
 	if len(q.response) > mostAnswer {

@@ -19,6 +19,11 @@ type request struct {
 	r     *http.Request
 	start time.Time
 
+	// received is when the whole body was there. It is the time of the records:
+	// at most the waits of this package pass between it and their append, which
+	// the search of a take-over relies on.
+	received time.Time
+
 	caller   Caller
 	rates    limits.Rates
 	standing limits.Standing

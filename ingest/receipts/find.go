@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// findSlack is how far the times of records that lie side by side may be
-	// apart: gateways' clocks, and appends that waited.
+	// findSlack is how much older a record's time may be than its append: the
+	// waits of a gateway, and how far clocks are apart.
 	findSlack = 2 * time.Minute
 
 	findStep  = 1024
