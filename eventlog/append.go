@@ -86,6 +86,7 @@ type group struct {
 	waiters int // guarded by appender.mu
 
 	// Of the sending goroutine, final when done is closed.
+	sealed    bool // buf has its header
 	ambiguous bool // an attempt was sent whose fate is unknown
 	retained  bool // a connection may still hold buf
 	base      int64

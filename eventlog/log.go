@@ -17,6 +17,7 @@ import (
 type Log struct {
 	cfg       Config
 	addr      net.Addr
+	conns     *connections
 	transport *kafka.Transport
 	client    *kafka.Client
 	metrics   *metrics
@@ -52,9 +53,7 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	topics := append(standardTopics(cfg), cfg.Topics...)
 	l := newLog(cfg, m, topics)
 	if err := l.prepare(ctx, topics); err != nil {
-		l.cancel(ErrClosed)
-		l.transport.CloseIdleConnections()
-		m.unregister()
+		l.hangUp()
 		return nil, err
 	}
 	l.work.Add(1)
@@ -67,10 +66,12 @@ func newLog(cfg Config, m *metrics, topics []Topic) *Log {
 	for i, t := range topics {
 		names[i] = t.Name
 	}
+	conns := &connections{dial: cfg.Dial}
 	l := &Log{
 		cfg:       cfg,
 		addr:      kafka.TCP(cfg.Brokers...),
-		transport: newTransport(cfg, names),
+		conns:     conns,
+		transport: newTransport(cfg, conns, names),
 		metrics:   m,
 		budget:    semaphore.NewWeighted(int64(cfg.AppendBudget)),
 		appenders: make(map[TopicPartition]*appender),
@@ -82,7 +83,8 @@ func newLog(cfg Config, m *metrics, topics []Topic) *Log {
 }
 
 // Close lets the appends under way finish until ctx ends, then drops them; they
-// return ErrUnavailable. Fetches and tails end by their own contexts or fail.
+// return ErrUnavailable, as fetches do. End tails and memberships before, by their
+// contexts.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	already := l.closed
@@ -102,12 +104,18 @@ func (l *Log) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		err = fmt.Errorf("appends were still under way: %w", context.Cause(ctx))
 	}
-	l.cancel(ErrClosed)
+	l.hangUp()
 	l.work.Wait()
 	<-done
-	l.transport.CloseIdleConnections()
-	l.metrics.unregister()
 	return err
+}
+
+// hangUp ends everything that is still under way.
+func (l *Log) hangUp() {
+	l.cancel(ErrClosed)
+	l.transport.CloseIdleConnections()
+	l.conns.close()
+	l.metrics.unregister()
 }
 
 // drained closes all appenders and waits until none sends.

@@ -103,6 +103,9 @@ func (m *Membership) Next(ctx context.Context) (*Assignment, error) {
 			m.begin(a)
 			return a, nil
 		}
+		if m.log.ctx.Err() != nil {
+			return nil, ErrClosed
+		}
 		if permanent(err) {
 			return nil, fmt.Errorf("%w: join group %s: %w", ErrRefused, m.group, err)
 		}

@@ -102,15 +102,39 @@ func makeTopic(t *testing.T, b *broker.Broker, name string, partitions int32, se
 	}
 }
 
-// TestClose lets appends finish, and refuses later ones.
+// TestClose lets appends finish, refuses later ones, and ends tails and members.
 func TestClose(t *testing.T) {
 	b := startBroker(t, broker.Config{})
 	l := openLog(t, testConfig(t, b.Addrs()))
 	if _, err := l.Append(within(t, 30*time.Second), testTopic, 0, oneSet('a', 1)); err != nil {
 		t.Fatal(err)
 	}
+	tailed := make(chan error, 1)
+	reading := make(chan struct{})
+	go func() {
+		tailed <- l.Tail(t.Context(), testTopic, First, func(records []Record) error {
+			if records == nil {
+				close(reading)
+			}
+			return nil
+		})
+	}()
+	<-reading
+	m, err := l.Join(t.Context(), "g", []string{testTopic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Next(within(t, 30*time.Second)); err != nil {
+		t.Fatal(err)
+	}
 	if err := l.Close(within(t, 30*time.Second)); err != nil {
 		t.Fatal(err)
+	}
+	if err := <-tailed; !errors.Is(err, ErrClosed) {
+		t.Errorf("tail of a closed log: %v, want ErrClosed", err)
+	}
+	if _, err := m.Next(within(t, 30*time.Second)); !errors.Is(err, ErrClosed) {
+		t.Errorf("next of a closed log: %v, want ErrClosed", err)
 	}
 	for p := range 2 {
 		if _, err := l.Append(within(t, 30*time.Second), testTopic, p, oneSet('b', 1)); !errors.Is(err, ErrClosed) {

@@ -76,48 +76,59 @@ func fateOf(err error) fate {
 func (a *appender) send(g *group) (int64, error) {
 	ctx, cancel := context.WithDeadline(a.log.ctx, g.deadline)
 	defer cancel()
-	request := g.buf
-	if g.batch.compression != Uncompressed {
-		var err error
-		if request, err = a.packed(g); err != nil {
-			return 0, err
-		}
+	request, err := a.request(g)
+	if err != nil {
+		return 0, err
 	}
 	var pause backoff
-	var last error
-	sealed := false
 	for {
 		if !g.ambiguous && a.forsaken(g) {
 			return 0, fmt.Errorf("%w: nobody waits for the append any more", ErrUnavailable)
 		}
-		if err := a.identify(ctx, g.batch.count); err != nil {
-			last = err
-		} else {
-			if !sealed {
-				a.seal(request, g)
-				sealed = true
+		base, err := a.attempt(ctx, request, g)
+		switch a.judge(g, err) {
+		case applied:
+			a.producer.mark.sequence += int32(g.batch.count)
+			return base, nil
+		case final:
+			return 0, a.refused(g, err)
+		case renew:
+			if g.ambiguous {
+				return 0, a.givenUp(g, err)
 			}
-			base, err := a.produce(ctx, request, g)
-			last = err
-			switch a.judge(g, err) {
-			case applied:
-				a.producer.mark.sequence += int32(g.batch.count)
-				return base, nil
-			case final:
-				return 0, a.refused(g, err)
-			case renew:
-				if g.ambiguous {
-					return 0, a.givenUp(g, err)
-				}
-				a.producer.known, sealed = false, false
-			case again, uncertain:
-			}
+			a.producer.known = false
+		case again, uncertain:
 		}
 		a.log.metrics.retries.WithLabelValues(a.topic).Inc()
 		if pause.wait(ctx) != nil {
-			return 0, a.givenUp(g, last)
+			return 0, a.givenUp(g, err)
 		}
 	}
+}
+
+// attempt produces once. The request is sealed anew only for another producer,
+// which is taken only when no earlier attempt can still be on its way.
+func (a *appender) attempt(ctx context.Context, request []byte, g *group) (int64, error) {
+	if err := a.identify(ctx, g.batch.count); err != nil {
+		return 0, unsentError{err}
+	}
+	if !g.sealed || g.batch.producer != a.producer.mark {
+		a.seal(request, g)
+	}
+	return a.produce(ctx, request, g)
+}
+
+// request is the whole produce request, its records compressed if so set.
+func (a *appender) request(g *group) ([]byte, error) {
+	if g.batch.compression == Uncompressed {
+		return g.buf, nil
+	}
+	head := len(a.frame) + batchHeader
+	packed, err := pack(append(make([]byte, 0, len(g.buf)/2+head), g.buf[:head]...), g.batch.compression, g.buf[head:])
+	if err != nil {
+		return nil, fmt.Errorf("%w: compress records for %s: %w", ErrRefused, a.topic, err)
+	}
+	return packed, nil
 }
 
 // judge takes note of what an attempt left behind and says what comes next.
@@ -125,12 +136,12 @@ func (a *appender) judge(g *group, err error) fate {
 	if err == nil {
 		return applied
 	}
-	f := fateOf(err)
 	var unsent unsentError
-	switch {
-	case errors.As(err, &unsent):
-		f = again
-	case f == uncertain:
+	if errors.As(err, &unsent) {
+		return again
+	}
+	f := fateOf(err)
+	if f == uncertain {
 		g.ambiguous = true
 	}
 	return f
@@ -181,18 +192,9 @@ func (a *appender) identify(ctx context.Context, count int) error {
 	return nil
 }
 
-// packed is the request with its records compressed, in a buffer of its own.
-func (a *appender) packed(g *group) ([]byte, error) {
-	head := len(a.frame) + batchHeader
-	packed, err := pack(append(make([]byte, 0, len(g.buf)/2+head), g.buf[:head]...), g.batch.compression, g.buf[head:])
-	if err != nil {
-		return nil, fmt.Errorf("%w: compress records for %s: %w", ErrRefused, a.topic, err)
-	}
-	return packed, nil
-}
-
 // seal fills in everything that comes before the records.
 func (a *appender) seal(request []byte, g *group) {
+	g.sealed = true
 	g.batch.producer = a.producer.mark
 	batch := request[len(a.frame):]
 	putBatchHeader(batch, g.batch)

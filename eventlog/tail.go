@@ -24,7 +24,7 @@ const (
 // It goes on through restarts of brokers, with pauses, without skipping or
 // doubling a record, and takes up partitions the topic gains. It returns when ctx
 // ends, with ctx's error; when fn fails, with fn's error; and when it can't go on
-// without skipping: ErrBehindRetention, ErrPastEnd, ErrCorrupt.
+// without skipping: ErrBehindRetention, ErrPastEnd, ErrCorrupt, ErrClosed.
 func (l *Log) Tail(ctx context.Context, topic string, from int64, fn func([]Record) error) error {
 	if from >= 0 && l.Partitions(topic) > 1 {
 		return fmt.Errorf("tail of %s from offset %d: it has %d partitions, so an offset means nothing", topic, from, l.Partitions(topic))
@@ -55,8 +55,11 @@ func (l *Log) tailBounds(ctx context.Context, topic string) ([]Bounds, error) {
 	var pause backoff
 	for {
 		bounds, err := l.Bounds(ctx, topic)
-		if err == nil || errors.Is(err, ErrUnknownTopic) {
+		switch {
+		case err == nil, errors.Is(err, ErrUnknownTopic):
 			return bounds, err
+		case l.ctx.Err() != nil:
+			return nil, ErrClosed
 		}
 		if pause.wait(ctx) != nil {
 			return nil, context.Cause(ctx)
@@ -100,6 +103,8 @@ func (t *tail) follow(ctx context.Context, p *tailPartition) error {
 			if err := t.restart(ctx, p); err != nil {
 				return err
 			}
+		case t.log.ctx.Err() != nil:
+			return ErrClosed
 		case errors.Is(err, ErrUnavailable) && ctx.Err() == nil:
 			if pause.wait(ctx) != nil {
 				return context.Cause(ctx)

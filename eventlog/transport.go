@@ -22,9 +22,9 @@ const (
 	keepAlive = 15 * time.Second
 )
 
-func newTransport(cfg Config, topics []string) *kafka.Transport {
+func newTransport(cfg Config, conns *connections, topics []string) *kafka.Transport {
 	return &kafka.Transport{
-		Dial:           cfg.Dial,
+		Dial:           conns.dialTracked,
 		DialTimeout:    2*dialTimeout + time.Second,
 		IdleTimeout:    time.Minute,
 		MetadataTTL:    metadataAge,
