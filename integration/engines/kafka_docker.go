@@ -60,7 +60,7 @@ func createContainers(ctx context.Context, t testing.TB, n int) (*KafkaCluster, 
 		p["inter.broker.listener.name"] = "INTERNAL"
 		p["log.dirs"] = "/tmp/kafka-logs" // writable in the public image
 		env := environment(p)
-		maps.Copy(env, map[string]string{"CLUSTER_ID": id, "KAFKA_HEAP_OPTS": heapOptions})
+		maps.Copy(env, map[string]string{"CLUSTER_ID": id, "KAFKA_HEAP_OPTS": heapOptions, "KAFKA_JVM_PERFORMANCE_OPTS": jvmOptions})
 		node, err := newContainer(ctx, t, kafkaImage(), map[int]int{externalPort: ports[i]},
 			testcontainers.WithEnv(env), tcnetwork.WithNetwork([]string{hostname(i)}, net))
 		if err != nil {

@@ -91,7 +91,7 @@ func (p *kafkaProcess) format(ctx context.Context, clusterID string, properties 
 }
 
 func (p *kafkaProcess) command(ctx context.Context, class string, args ...string) *exec.Cmd {
-	options := append(strings.Fields(heapOptions), "-Dlog4j2.configurationFile="+p.file("log4j2.xml"),
+	options := append(strings.Fields(heapOptions+" "+jvmOptions), "-Dlog4j2.configurationFile="+p.file("log4j2.xml"),
 		"-cp", filepath.Join(p.jars, "*"), class)
 	cmd := exec.CommandContext(ctx, p.java, append(options, args...)...)
 	cmd.Dir = p.dir

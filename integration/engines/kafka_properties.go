@@ -10,9 +10,13 @@ import (
 	"strings"
 )
 
-// heapOptions of one broker: three of them and the tests share a small machine. The first
-// compiler tier is enough and starts faster.
-const heapOptions = "-Xms96m -Xmx320m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+// Options of one broker's Java: three of them and the tests share a small machine. The first
+// compiler tier is enough and starts faster. They are two because the public image adds a
+// collector of its own to the heap's options, but not to the others.
+const (
+	heapOptions = "-Xms96m -Xmx320m"
+	jvmOptions  = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+)
 
 // properties of a node, apart from its addresses.
 func properties(id, nodes int, voters []string) map[string]string {

@@ -41,7 +41,7 @@ func (r childRecord) write(dataDir string) error {
 
 // endPrevious makes sure that the child of an earlier, killed parent is gone, as two engines on
 // one folder would refuse each other. Only the very process that was recorded is ended.
-func endPrevious(ctx context.Context, dataDir string, logger *slog.Logger) error {
+func endPrevious(ctx context.Context, dataDir string, grace time.Duration, logger *slog.Logger) error {
 	text, err := os.ReadFile(recordPath(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -54,7 +54,7 @@ func endPrevious(ctx context.Context, dataDir string, logger *slog.Logger) error
 		logger.Warn("the record of the last ClickHouse process can't be read and is ignored", "file", recordPath(dataDir))
 		return nil
 	}
-	if gone(ctx, old, previousGrace) {
+	if gone(ctx, old, grace) {
 		return nil
 	}
 	logger.Warn("ending the ClickHouse process that an earlier run left behind", "pid", old.PID)

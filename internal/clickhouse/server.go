@@ -125,7 +125,7 @@ func (s *Server) occupy(ctx context.Context) error {
 	if err != nil {
 		return dataError(err)
 	}
-	if err := endPrevious(ctx, s.cfg.DataDir, s.cfg.Logger); err != nil {
+	if err := endPrevious(ctx, s.cfg.DataDir, previousGrace, s.cfg.Logger); err != nil {
 		unlock()
 		return err
 	}

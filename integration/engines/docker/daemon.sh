@@ -49,6 +49,10 @@ try() {
 case $action in
 start)
 	mkdir -p "$state"
+	if answers; then
+		echo "daemon: one of an earlier run still answers on $socket; it is used"
+		exit 0
+	fi
 	# A machine of its own needs no flags; a container or an odd file system may.
 	try || try --storage-driver=vfs || try --storage-driver=vfs --iptables=false || {
 		echo "daemon: dockerd does not start here; the end of $state/dockerd.log:" >&2
