@@ -61,8 +61,11 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// Start is when bucket i begins.
-func (b Buckets) Start(i int) time.Time { return b.First.Add(time.Duration(i) * b.Width) }
+// Start is when bucket i begins. It counts in seconds, of which widths are
+// whole: all of time in nanoseconds does not fit a time.Duration.
+func (b Buckets) Start(i int) time.Time {
+	return time.Unix(b.First.Unix()+int64(i)*int64(b.Width/time.Second), 0).UTC()
+}
 
 // index is the number of the bucket of the column ts as SQL.
 func (b Buckets) index(w *builder) string {

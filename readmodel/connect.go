@@ -74,8 +74,9 @@ func querySettings() clickhouse.Settings {
 		"log_queries":           0,
 		"use_query_cache":       0,
 		// The other JSON parser gives up on a whole document for one integer beyond 64 bits, which clients do send.
-		"allow_simdjson":                    0,
-		"short_circuit_function_evaluation": "enable",
+		"allow_simdjson": 0,
+		// Lazy evaluation would cut the same field out of data once per use: three times the work of a filter.
+		"short_circuit_function_evaluation": "disable",
 		"optimize_read_in_order":            1,
 		"prefer_column_name_to_alias":       1,
 		"join_use_nulls":                    0,

@@ -41,6 +41,7 @@ func TestEventsFilters(t *testing.T) {
 		`{"level":null,"message":"CAFÉ","statusCode":500.0,"path":"a\/b","n":9007199254740993}`,
 		`{"ok":true,"a.b":{"c d":1},"n":9007199254740992,"huge":12345678901234567890123456789,"tags":["x","y"]}`,
 		`{"message":"line one\nline two","v":"1.10","w":1.10,"neg":-3,"u":18446744073709551615}`,
+		`{"message":"odd","x":1.5e3,"y":2.5,"z":"h\u0065llo"}`,
 	}
 	rows := make([]row, len(data))
 	for i := range data {
@@ -53,10 +54,10 @@ func TestEventsFilters(t *testing.T) {
 		query url.Values
 		want  []int
 	}{
-		{"none", url.Values{}, []int{0, 1, 2, 3, 4, 5}},
+		{"none", url.Values{}, []int{0, 1, 2, 3, 4, 5, 6}},
 		{"type", url.Values{"type": {"deploy"}}, []int{5}},
-		{"types", url.Values{"type": {"deploy,log"}}, []int{0, 1, 2, 3, 4, 5}},
-		{"from", url.Values{"from": {"2026-11-20T12:00:04Z"}}, []int{4, 5}},
+		{"types", url.Values{"type": {"deploy,log"}}, []int{0, 1, 2, 3, 4, 5, 6}},
+		{"from", url.Values{"from": {"2026-11-20T12:00:04Z"}}, []int{4, 5, 6}},
 		{"to", url.Values{"to": {"2026-11-20T12:00:01Z"}}, []int{0}},
 		{"zone", url.Values{"to": {"2026-11-20T13:00:01+01:00"}}, []int{0}},
 		{"q", url.Values{"q": {"REFUSED"}}, []int{0}},
@@ -68,7 +69,7 @@ func TestEventsFilters(t *testing.T) {
 		{"q by structure", url.Values{"q": {`"level":"info"`}}, []int{1}},
 		{"text", url.Values{"where": {"level=error"}}, []int{0}},
 		{"blanks", url.Values{"where": {" level = error "}}, []int{0}},
-		{"not", url.Values{"where": {"level!=error"}}, []int{1, 2, 3, 4, 5}},
+		{"not", url.Values{"where": {"level!=error"}}, []int{1, 2, 3, 4, 5, 6}},
 		{"number", url.Values{"where": {"statusCode=500"}}, []int{0, 3}},
 		{"number or text", url.Values{"where": {"fields.user=7"}}, []int{0, 1}},
 		{"text only", url.Values{"where": {`fields.user="7"`}}, []int{1}},
@@ -87,9 +88,13 @@ func TestEventsFilters(t *testing.T) {
 		{"holds, decoded", url.Values{"where": {"message~CAFÉ"}}, []int{2, 3}},
 		{"holds in an array", url.Values{"where": {"tags~x"}}, []int{4}},
 		{"exists", url.Values{"where": {"level exists"}}, []int{0, 1, 2}},
-		{"missing", url.Values{"where": {"level !exists"}}, []int{3, 4, 5}},
+		{"missing", url.Values{"where": {"level !exists"}}, []int{3, 4, 5, 6}},
 		{"quoted names", url.Values{"where": {`"a.b"."c d"=1`}}, []int{4}},
 		{"all must hold", url.Values{"where": {"statusCode=500", "level=error"}}, []int{0}},
+		{"number written with an exponent", url.Values{"where": {"x=1500"}}, []int{6}},
+		{"number with more zeros", url.Values{"where": {"y=2.500"}}, []int{6}},
+		{"text written with escapes", url.Values{"where": {"z=hello"}}, []int{6}},
+		{"held text written with escapes", url.Values{"where": {"z~HELL"}}, []int{6}},
 		{"everything", url.Values{"where": {"statusCode=500"}, "q": {"connection"}, "type": {"log"}, "from": {"2026-11-20T00:00:00Z"}}, []int{0}},
 	}
 	for _, tt := range tests {

@@ -152,11 +152,11 @@ func (f Filter) condition(b *builder) string {
 	case Missing:
 		return raw + " IN ('', 'null')"
 	case Equal:
-		return f.equals(b, raw)
+		return f.hint(b) + f.equals(b, raw)
 	case NotEqual:
 		return "NOT " + f.equals(b, raw)
 	case Contains:
-		return "positionCaseInsensitiveUTF8(JSONExtractString(" + raw + "), " + b.text(f.Value) + ") > 0"
+		return f.hint(b) + "positionCaseInsensitiveUTF8(JSONExtractString(" + raw + "), " + b.text(f.Value) + ") > 0"
 	default:
 		return f.ordered(b, raw)
 	}

@@ -168,7 +168,7 @@ func FuzzParseFilter(f *testing.F) {
 			t.Fatalf("%q: %+v", s, got)
 		}
 		var b builder
-		if sql := got.condition(&b); strings.ContainsAny(sql, "\x00\\;") {
+		if sql := got.condition(&b); strings.ContainsAny(sql, "\x00;") {
 			t.Fatalf("%q became %s", s, sql)
 		}
 	})
