@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"time"
 
 	"weir/eventlog"
 	"weir/ingest/receipts"
@@ -41,6 +42,10 @@ func (q *request) lookUpKey() error {
 	q.flight = flight
 	return nil
 }
+
+// retryKey is the longest Retry-After of a key that is under way: its lease may
+// last longer, but its receipt can come at any time.
+const retryKey = 5 * time.Second
 
 // mostAnswer is the longest answer that is kept for repeats. Only a batch of
 // very many tiny broken events has a longer one.
@@ -99,7 +104,8 @@ func (q *request) logFault(err error) error {
 	var busy *receipts.BusyError
 	switch {
 	case errors.As(err, &busy):
-		return httpapi.Errorf(httpapi.CodeOverloaded, "a batch with this idempotency key is still under way: send it again later").After(busy.RetryAfter)
+		return httpapi.Errorf(httpapi.CodeOverloaded, "a batch with this idempotency key is still under way: send it again later").
+			After(min(busy.RetryAfter, retryKey))
 	case errors.Is(err, receipts.ErrNotReady):
 		return httpapi.Errorf(httpapi.CodeOverloaded, "this gateway is still reading what idempotency keys were answered: send the batch again").After(retrySoon).Because(err)
 	case errors.Is(err, eventlog.ErrTooLarge):
