@@ -60,6 +60,8 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 // collect folds portions into blocks: a block ends when it is full or has
 // lingered.
 func (f *partition) collect(ctx context.Context, from int64, fetched <-chan portion, free <-chan *pending, full chan<- *pending) error {
+	var rest portion // of the last portion, what did not fit into its block
+	defer func() { f.projector.memory.Release(rest.held) }()
 	for {
 		var block *pending
 		select {
@@ -68,7 +70,7 @@ func (f *partition) collect(ctx context.Context, from int64, fetched <-chan port
 			return ctx.Err()
 		}
 		block.begin(from)
-		if err := f.fill(ctx, block, fetched); err != nil {
+		if err := f.fill(ctx, block, &rest, fetched); err != nil {
 			f.drop(block)
 			return err
 		}
@@ -82,25 +84,40 @@ func (f *partition) collect(ctx context.Context, from int64, fetched <-chan port
 	}
 }
 
-func (f *partition) fill(ctx context.Context, block *pending, fetched <-chan portion) error {
+func (f *partition) fill(ctx context.Context, block *pending, rest *portion, fetched <-chan portion) error {
 	var lingered <-chan time.Time
 	for {
-		select {
-		case p := <-fetched:
-			block.held += p.held
-			block.add(p.records, p.next)
-			if block.records >= f.projector.cfg.BlockRecords || block.bytes >= f.projector.cfg.BlockBytes {
+		if rest.next == 0 {
+			select {
+			case *rest = <-fetched:
+			case <-lingered:
 				return nil
+			case <-ctx.Done():
+				return ctx.Err()
 			}
-			if lingered == nil {
-				lingered = time.After(f.linger(p.lagging))
-			}
-		case <-lingered:
+		}
+		f.take(block, rest)
+		if block.records >= f.projector.cfg.BlockRecords || block.bytes >= f.projector.cfg.BlockBytes {
 			return nil
-		case <-ctx.Done():
-			return ctx.Err()
+		}
+		if lingered == nil {
+			lingered = time.After(f.linger(rest.lagging))
 		}
 	}
+}
+
+// take folds as much of a portion as the block has room for. Who takes the last
+// of it takes over its memory.
+func (f *partition) take(block *pending, rest *portion) {
+	room := f.projector.cfg.BlockRecords - block.records
+	if len(rest.records) > room {
+		block.add(rest.records[:room], rest.records[room].Offset)
+		rest.records = rest.records[room:]
+		return
+	}
+	block.add(rest.records, rest.next)
+	block.held += rest.held
+	*rest = portion{lagging: rest.lagging}
 }
 
 func (f *partition) linger(lagging bool) time.Duration {
