@@ -10,8 +10,6 @@ pidfile=$state/dockerd.pid
 
 answers() { docker --host "$socket" info >/dev/null 2>&1; }
 
-alive() { [ -f "$pidfile" ] && kill -0 "$(cat "$pidfile")" 2>/dev/null; }
-
 # wait_for CONDITION SECONDS
 wait_for() {
 	left=$(($2 * 5))
@@ -22,14 +20,14 @@ wait_for() {
 	done
 }
 
-gone() { ! alive; }
-
+# dockerd removes its pid file before it has ended, so the id is read once.
 stop() {
-	if alive; then
-		echo "daemon: stopping dockerd"
-		kill "$(cat "$pidfile")"
-		wait_for gone 30 || kill -9 "$(cat "$pidfile")"
-	fi
+	[ -f "$pidfile" ] || return 0
+	pid=$(cat "$pidfile")
+	gone() { ! kill -0 "$pid" 2>/dev/null; }
+	echo "daemon: stopping dockerd"
+	kill "$pid" 2>/dev/null || return 0
+	wait_for gone 30 || kill -9 "$pid"
 }
 
 # try FLAGS...: one start with these flags; false when it does not come up.
