@@ -103,14 +103,13 @@ func (d *decider) gather(p *Payload) {
 	case len(p.Frames) > 0:
 		t.lang = languageOf(p.Platform, p.Frames)
 		t.open("", "", "")
-		for _, f := range p.Frames {
-			t.add(f)
-		}
+		t.addGiven(p.Frames)
 	case strings.IndexByte(p.Message, '\n') >= 0:
 		t.parse(p.Message)
 	}
 	fromMessage := p.Stack == "" && len(t.frames) > 0 && len(p.Frames) == 0
-	first := t.current()
+	t.current()
+	first := &t.links[0]
 	first.typ = typeOf(p.Name, first.typ)
 	if p.Message != "" && !(fromMessage && first.message != "") {
 		first.message = p.Message
@@ -137,9 +136,7 @@ func (d *decider) gatherCause(e *Exception, platform string) {
 	if d.trace.lang == unknownLanguage {
 		d.trace.lang = languageOf(platform, e.Frames)
 	}
-	for _, f := range e.Frames {
-		d.trace.add(f)
-	}
+	d.trace.addGiven(e.Frames)
 }
 
 // typeOf chooses the type to use: the sender's, or the stack's if that is the same with its package.
@@ -208,10 +205,19 @@ func (d *decider) skipped(i int) string {
 	if i+1 >= len(d.trace.links) || d.trace.links[i+1].relation == "suppressed" {
 		return ""
 	}
-	if d.trace.lang == java && isJavaWrapper(l.typ) || d.trace.lang == dotNet && isDotNetWrapper(l.typ) {
+	if d.trace.lang == java && isJavaWrapper(l.typ) || d.trace.lang == dotNet && isDotNetWrapper(l.typ) || d.carries(l, &d.trace.links[i+1]) {
 		return "only carries its cause"
 	}
 	return ""
+}
+
+// carries says whether a link was made by a library to pass its cause on: it names the cause in
+// its message, and no frame of it is the sender's own.
+func (d *decider) carries(l, cause *link) bool {
+	if cause.typ == "" || l.from == l.to || cause.from == cause.to || !strings.Contains(clip(l.message, maxShownBytes), cause.typ) {
+		return false
+	}
+	return !slices.Contains(d.inApp[l.from:l.to], true)
 }
 
 // anyInApp says whether one of the links that count has a frame of the sender's own.

@@ -38,31 +38,28 @@ func (t *trace) parseDotNet(text string) {
 	}
 }
 
-// headDotNet takes a line of the head: exceptions with "--->" between or before them.
+// headDotNet takes a line of the head: exceptions with "--->" between or before them. Other
+// lines are more of a message.
 func (t *trace) headDotNet(s string) {
-	for i, part := range splitArrows(s) {
-		part = strings.TrimSpace(part)
-		if j := strings.Index(part, "(Inner Exception #"); j == 0 {
-			_, part, _ = strings.Cut(part, ") ")
-		}
-		typ, message := splitHeader(part)
-		if typ == "" || i == 0 && len(t.links) > 0 && !strings.HasPrefix(s, "--->") {
-			continue
-		}
-		relation := "cause"
-		if len(t.links) == 0 {
-			relation = ""
-		}
-		t.open(typ, message, relation)
+	part, rest, more := strings.Cut(s, "--->")
+	if len(t.links) == 0 {
+		t.openDotNet(part, "")
+	}
+	for more && len(t.links) < maxLinks {
+		part, rest, more = strings.Cut(rest, "--->")
+		t.openDotNet(part, "cause")
 	}
 }
 
-// splitArrows takes a line of the head apart, at most maxLinks parts.
-func splitArrows(s string) []string {
-	if !strings.Contains(s, "--->") {
-		return []string{s}
+// openDotNet begins a link from "type: message", if there is a type.
+func (t *trace) openDotNet(s, relation string) {
+	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, "(Inner Exception #") {
+		_, s, _ = strings.Cut(s, ") ")
 	}
-	return strings.SplitN(s, "--->", maxLinks)
+	if typ, message := splitHeader(s); typ != "" {
+		t.open(typ, message, relation)
+	}
 }
 
 // addDotNet adds the frame of what follows "at " to the link at index.

@@ -8,26 +8,33 @@ import (
 // frameList reads a stack given as an array of frames, or as an object with one under "frames", "trace"
 // or "stacktrace". In such an object the oldest call comes first, by the custom of those who send it.
 func frameList(value string) []Frame {
-	var frames []Frame
 	if strings.HasPrefix(value, "{") {
+		var frames []Frame
 		members(value, func(key, v string) bool {
 			if key == "frames" || key == "trace" || key == "stacktrace" {
-				frames = frameList(v)
+				frames = readFrames(v)
 				reverse(frames)
 			}
 			return frames == nil
 		})
 		return frames
 	}
+	frames := readFrames(value)
+	if oldestFirst(frames) {
+		reverse(frames)
+	}
+	return frames
+}
+
+// readFrames reads an array of frames in the order sent.
+func readFrames(value string) []Frame {
+	var frames []Frame
 	elements(value, func(v string) bool {
 		if f, ok := readFrame(v); ok {
 			frames = append(frames, f)
 		}
 		return len(frames) < maxFrames
 	})
-	if oldestFirst(frames) {
-		reverse(frames)
-	}
 	return frames
 }
 

@@ -20,7 +20,7 @@ func appendFrame(dst []byte, lang language, f *Frame) []byte {
 
 // appendFunction writes the name of the frame's function by the rules of its runtime.
 func appendFunction(dst []byte, lang language, f *Frame) []byte {
-	name := qualified(lang, f)
+	name := f.Function
 	switch lang {
 	case golang:
 		return goFunction(dst, name)

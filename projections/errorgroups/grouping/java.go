@@ -205,7 +205,7 @@ func isJavaGenerated(function string) bool {
 func isJavaWrapper(typ string) bool {
 	switch lastName(typ) {
 	case "ExecutionException", "CompletionException", "InvocationTargetException", "UndeclaredThrowableException",
-		"ExceptionInInitializerError", "PrivilegedActionException", "NestedServletException":
+		"ExceptionInInitializerError", "PrivilegedActionException", "NestedServletException", "ServletException":
 		return true
 	}
 	return false

@@ -110,6 +110,8 @@ func (n *normaliser) value(c byte) bool {
 		return n.letterValue(s)
 	case c == '/' || c == '~' || c == '.' || c == '\\':
 		return n.take("path", "<path>", n.seen(pathLength(s, n.before())))
+	case c == '[':
+		return n.take("ip", "<ip>", n.seen(bracketedLength(s)))
 	case c == ':':
 		return n.take("ip", "<ip>", n.seen(ipv6Length(s)))
 	case c == '@':
@@ -187,8 +189,30 @@ func (n *normaliser) take(rule, as string, length int) bool {
 	if n.changes != nil && len(*n.changes) < maxChanges {
 		*n.changes = append(*n.changes, Change{From: clip(from, 120), To: as, Rule: rule})
 	}
+	if n.afterKey() {
+		as = "<value>"
+	}
 	n.out = appendOnce(n.out, as)
 	return true
+}
+
+// afterKey says whether what comes is the value of a JSON key: any value is one to the group,
+// be it a number, a text or a word.
+func (n *normaliser) afterKey() bool {
+	i := len(n.out)
+	if i > 0 && n.out[i-1] == ' ' {
+		i--
+	}
+	return i >= 2 && n.out[i-1] == ':' && (n.out[i-2] == '"' || n.out[i-2] == '\'')
+}
+
+// isJSONWord says whether s is one of the words that JSON and Python have for values.
+func isJSONWord(s string) bool {
+	switch s {
+	case "true", "false", "null", "True", "False", "None":
+		return true
+	}
+	return false
 }
 
 // maxChanges is how many replacements an explanation lists.
@@ -219,7 +243,9 @@ func (n *normaliser) word() {
 	s = s[:wordLength(s)]
 	n.steps += len(s)
 	if !hasDigit(s) {
-		n.keep(len(s))
+		if !isJSONWord(s) || !n.afterKey() || !n.take("json", "<value>", len(s)) {
+			n.keep(len(s))
+		}
 		return
 	}
 	letters := 0

@@ -160,6 +160,15 @@ func ipv6Length(s string) int {
 	return i
 }
 
+// bracketedLength reads an IPv6 address in brackets with its port.
+func bracketedLength(s string) int {
+	n := ipv6Length(s[1:])
+	if n == 0 || n+1 >= len(s) || s[n+1] != ']' {
+		return 0
+	}
+	return n + 2 + portLength(s[n+2:])
+}
+
 // macLength reads six pairs of hexadecimal digits between colons or dashes.
 func macLength(s string) int {
 	if len(s) < 17 {

@@ -89,10 +89,8 @@ func rubyFunction(dst []byte, s string) []byte {
 	if i := strings.LastIndexAny(s, "#."); i >= 0 && i+1 < len(s) {
 		s = s[i+1:]
 	}
-	if strings.HasPrefix(s, "_app_") || strings.HasPrefix(s, "__") {
-		if i := strings.Index(s, "___"); i > 0 {
-			s = s[:i]
-		}
+	if strings.HasPrefix(s, "_app_") {
+		s, _, _ = strings.Cut(s, "__")
 	}
 	return append(dst, s...)
 }

@@ -75,6 +75,14 @@ func (t *trace) add(f Frame) {
 	l.to = len(t.frames)
 }
 
+// addGiven adds frames that a sender gave, with the class in the function's name where it was apart.
+func (t *trace) addGiven(frames []Frame) {
+	for _, f := range frames {
+		f.Function = qualified(t.lang, &f)
+		t.add(f)
+	}
+}
+
 // reverseFrames turns the frames of the current link around, for runtimes that print the oldest first.
 func (t *trace) reverseFrames(l *link) {
 	reverse(t.frames[l.from:l.to])

@@ -1,0 +1,60 @@
+package grouping
+
+import "testing"
+
+// typical are the benchmark's payloads: one common occurrence of each runtime.
+var typical = []string{
+	"javascript/cart-pay-undefined", "python/django-view-orders", "java/spring-orders-place", "golang/http-handler-nil-map",
+	"dotnet/async-place", "ruby/zero-division", "php/pdo-chain", "rust/index-panic", "messages/user-not-found",
+}
+
+// BenchmarkGroup is the fold's cost of one parsed occurrence.
+func BenchmarkGroup(b *testing.B) {
+	all := readCorpus(b)
+	for _, name := range typical {
+		p := find(b, all, name)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(p.Stack) + len(p.Message)))
+			for b.Loop() {
+				Group("prj_1", p)
+			}
+		})
+	}
+}
+
+// BenchmarkParsePayload is the cost of reading an occurrence's JSON.
+func BenchmarkParsePayload(b *testing.B) {
+	data := jsonOf(find(b, readCorpus(b), "java/spring-orders-place"))
+	b.ReportAllocs()
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := ParsePayload(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// find gives the first occurrence of a group.
+func find(t testing.TB, all []occurrence, group string) Payload {
+	for _, o := range all {
+		if o.group == group {
+			return o.payload
+		}
+	}
+	t.Fatalf("no group %s in the corpus", group)
+	return Payload{}
+}
+
+// TestGroupAllocs keeps the hot path from allocating: a grouping that does is
+// felt at 100,000 errors a second.
+func TestGroupAllocs(t *testing.T) {
+	all := readCorpus(t)
+	for _, name := range typical {
+		p := find(t, all, name)
+		// One for the culprit; paths with a backslash are rewritten.
+		if n := testing.AllocsPerRun(200, func() { Group("prj_1", p) }); n > 3 {
+			t.Errorf("Group of %s allocates %v times, want at most 3", name, n)
+		}
+	}
+}
