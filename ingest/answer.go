@@ -113,7 +113,7 @@ const (
 	// answer. A client that is still sending reads the answer only when it has
 	// sent everything; without this it would see a broken connection instead.
 	lingerBytes = 16 << 20
-	lingerTime  = 3 * time.Second
+	lingerTime  = 6 * time.Second
 )
 
 // refuseUnread answers before the body was read. The body takes no memory, but
