@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"weir/internal/httpapi"
 )
 
@@ -170,6 +172,24 @@ func TestTailGivesEachEventOnce(t *testing.T) {
 		}
 	}
 	stop()
+}
+
+// TestTailLeavesNothing looks for goroutines after clients have left in the middle of a stream.
+func TestTailLeavesNothing(t *testing.T) {
+	p := newPortal(t)
+	p.get("one", "/api/events")
+	http.DefaultClient.CloseIdleConnections()
+	before := goleak.IgnoreCurrent()
+	for range 3 {
+		events, stop := p.stream("one", "/api/events/tail", "")
+		<-events
+		stop()
+	}
+	http.DefaultClient.CloseIdleConnections()
+	goleak.VerifyNone(t, before)
+	if n := p.reader.tails.Load(); n != 0 {
+		t.Errorf("%d tails are still counted", n)
+	}
 }
 
 func TestTailIsBounded(t *testing.T) {
