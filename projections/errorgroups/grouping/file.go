@@ -119,7 +119,7 @@ var homes = []struct {
 	prefix string
 	depth  int
 }{
-	{"home/runner/work/", 2}, {"home/", 1}, {"Users/", 1}, {"users/", 1}, {"root/", 0}, {"builds/", 1}, {"srv/", 0}, {"opt/", 0},
+	{"home/runner/work/", 1}, {"home/", 1}, {"Users/", 1}, {"users/", 1}, {"root/", 0}, {"builds/", 1}, {"srv/", 0}, {"opt/", 0},
 	{"private/tmp/", 0}, {"tmp/", 0}, {"var/lib/", 0}, {"usr/local/", 0}, {"usr/", 0}, {"mnt/", 0}, {"data/", 0}, {"workspaces/", 0}, {"a/", 0}, {"var/", 0},
 }
 

@@ -105,7 +105,7 @@ func goFunction(dst []byte, s string) []byte {
 	closure := false
 	for len(rest) > 0 {
 		var segment string
-		segment, rest = cutGoSegment(rest)
+		segment, rest = cutGoSegment(strings.TrimLeft(rest, "."))
 		if isGoGenerated(segment) {
 			closure = closure || segment != "0"
 			continue
