@@ -45,6 +45,9 @@ func (l *Log) Append(ctx context.Context, topic string, partition int, s Set) (f
 
 // reserve takes size bytes of the budget, which the record batch gives back.
 func (l *Log) reserve(ctx context.Context, size int) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: nothing was appended: %w", ErrUnavailable, context.Cause(ctx))
+	}
 	if l.budget.TryAcquire(int64(size)) {
 		return nil
 	}

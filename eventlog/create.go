@@ -14,9 +14,9 @@ import (
 // leaderWait bounds how long Open waits for new topics to get leaders.
 const leaderWait = 30 * time.Second
 
-// receiptsSegment: only whole segments are deleted, so the receipts' are small in
-// time.
-const receiptsSegment = time.Hour
+// segmentTime is short for topics that forget, because only whole segments are
+// deleted.
+const segmentTime = time.Hour
 
 // prepare reaches the brokers, makes missing topics and checks the others.
 func (l *Log) prepare(ctx context.Context, topics []Topic) error {
@@ -125,7 +125,7 @@ func (l *Log) topicConfig(t Topic, replication int) kafka.TopicConfig {
 		entries = append(entries, kafka.ConfigEntry{ConfigName: "min.insync.replicas", ConfigValue: "2"})
 	}
 	if t.Retention > 0 {
-		entries = append(entries, kafka.ConfigEntry{ConfigName: "segment.ms", ConfigValue: strconv.FormatInt(receiptsSegment.Milliseconds(), 10)})
+		entries = append(entries, kafka.ConfigEntry{ConfigName: "segment.ms", ConfigValue: strconv.FormatInt(segmentTime.Milliseconds(), 10)})
 	}
 	return kafka.TopicConfig{Topic: t.Name, NumPartitions: partitions, ReplicationFactor: replication, ConfigEntries: entries}
 }

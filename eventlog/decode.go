@@ -24,6 +24,10 @@ const (
 	// count, a byte each.
 	smallestRecord = 7
 
+	// mostForeseen bounds the records room is made for before they are read, since
+	// a count may lie.
+	mostForeseen = 1 << 16
+
 	// largestUnpacked bounds what one compressed record batch may grow to.
 	largestUnpacked = 256 << 20
 )
@@ -85,17 +89,16 @@ func cutBatch(data []byte) (batch, rest []byte, ok bool) {
 }
 
 // countRecords adds up what the batch headers claim, within reason: it only
-// sizes the slice.
+// says how much room to make.
 func countRecords(data []byte) int {
 	n := 0
 	for {
 		batch, rest, ok := cutBatch(data)
 		if !ok {
-			return n
+			return min(n, mostForeseen)
 		}
 		if len(batch) >= batchHeader {
-			claimed := int(int32(binary.BigEndian.Uint32(batch[atCount:])))
-			n += max(0, min(claimed, len(batch)))
+			n += max(0, int(int32(binary.BigEndian.Uint32(batch[atCount:]))))
 		}
 		data = rest
 	}
