@@ -24,7 +24,7 @@ func (f *fields) reset(arena *projections.Arena) { *f = fields{arena: arena, res
 // member takes one member of the data object.
 func (f *fields) member(name, value []byte) bool {
 	switch string(name) {
-	case "name": // grouping knows it
+	case "name", "fingerprint": // these are for grouping
 	case "message":
 		f.message = text(value)
 	case "release":
