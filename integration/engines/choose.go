@@ -36,7 +36,7 @@ var dockerAnswers = sync.OnceValue(func() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := provider.Health(ctx); err != nil {
-		return fmt.Errorf("Docker does not answer: %w", err)
+		return fmt.Errorf("the Docker daemon does not answer: %w", err)
 	}
 	return nil
 })

@@ -103,7 +103,7 @@ type clickHouseProcess struct {
 
 func clickHouseAsProcess(ctx context.Context, t testing.TB) (*ClickHouseServer, error) {
 	p := &clickHouseProcess{cfg: chtest.Config(t, t.TempDir())}
-	t.Cleanup(func() { _ = p.kill(context.Background()) })
+	t.Cleanup(func() { _ = p.kill(context.WithoutCancel(ctx)) })
 	if err := p.start(ctx); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func clickHouseInDocker(ctx context.Context, t testing.TB) (*ClickHouseServer, e
 		if err = answers(ctx, s.addr); err == nil {
 			return s, nil
 		}
-		err = fmt.Errorf("%w\n%s", err, node.output())
+		err = fmt.Errorf("%w\n%s", err, node.output(ctx))
 	}
 	return nil, err
 }

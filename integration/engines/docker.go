@@ -37,7 +37,7 @@ func newContainer(ctx context.Context, t testing.TB, image string, ports map[int
 	n := &containerNode{container: c}
 	if c != nil {
 		t.Cleanup(func() {
-			_ = n.kill(context.Background()) // an orderly end would cost seconds
+			_ = n.kill(context.WithoutCancel(ctx)) // an orderly end would cost seconds
 			if err := testcontainers.TerminateContainer(c); err != nil {
 				t.Logf("removing the container of %s: %v", image, err)
 			}
@@ -70,8 +70,7 @@ func (n *containerNode) kill(ctx context.Context) error {
 	}
 }
 
-func (n *containerNode) output() string {
-	ctx := context.Background()
+func (n *containerNode) output(ctx context.Context) string {
 	log, err := n.container.Logs(ctx)
 	if err != nil {
 		return err.Error()

@@ -31,17 +31,17 @@ func TestKafkaSurvivesOneBroker(t *testing.T) {
 	if err != nil || created.Errors[topic] != nil {
 		t.Fatalf("creating a topic of three replicas: %v, %v", err, created.Errors[topic])
 	}
-	leader := waitForLeader(t, ctx, client, topic, 0)
-	appendRecord(t, ctx, client, topic, "before")
+	leader := waitForLeader(ctx, t, client, topic, 0)
+	appendRecord(ctx, t, client, topic, "before")
 
 	k.Kill(k.NodeOf(leader))
 	killed := time.Now()
-	waitForLeader(t, ctx, client, topic, leader)
-	appendRecord(t, ctx, client, topic, "while one is dead")
+	waitForLeader(ctx, t, client, topic, leader)
+	appendRecord(ctx, t, client, topic, "while one is dead")
 	t.Logf("appending again %s after the leader's death", time.Since(killed).Round(time.Millisecond))
 
 	k.Restart(k.NodeOf(leader))
-	appendRecord(t, ctx, client, topic, "after")
+	appendRecord(ctx, t, client, topic, "after")
 	offsets, err := client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{topic: {kafka.LastOffsetOf(0)}}})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestKafkaSurvivesOneBroker(t *testing.T) {
 }
 
 // waitForLeader returns the partition's leader, when it is another than the given one.
-func waitForLeader(t *testing.T, ctx context.Context, client *kafka.Client, topic string, not int) int {
+func waitForLeader(ctx context.Context, t *testing.T, client *kafka.Client, topic string, not int) int {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -72,7 +72,7 @@ func waitForLeader(t *testing.T, ctx context.Context, client *kafka.Client, topi
 }
 
 // appendRecord appends until it is acknowledged by the replicas in sync.
-func appendRecord(t *testing.T, ctx context.Context, client *kafka.Client, topic, value string) {
+func appendRecord(ctx context.Context, t *testing.T, client *kafka.Client, topic, value string) {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

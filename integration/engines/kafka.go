@@ -19,8 +19,8 @@ const (
 // node is one broker, which is a controller too.
 type node interface {
 	start(ctx context.Context) error
-	kill(ctx context.Context) error // SIGKILL; the data stays
-	output() string                 // the end of what it logged
+	kill(ctx context.Context) error    // SIGKILL; the data stays
+	output(ctx context.Context) string // the end of what it logged
 }
 
 // KafkaCluster is a running Apache Kafka.
@@ -62,11 +62,12 @@ func (k *KafkaCluster) Kill(i int) {
 func (k *KafkaCluster) Restart(i int) {
 	k.t.Helper()
 	k.owned()
-	if err := k.nodes[i].start(context.Background()); err != nil {
+	ctx := context.Background()
+	if err := k.nodes[i].start(ctx); err != nil {
 		k.t.Fatalf("starting Kafka node %d again: %v", i, err)
 	}
-	if err := k.ready(context.Background(), k.brokers[i]); err != nil {
-		k.t.Fatalf("Kafka node %d after its restart: %v\n%s", i, err, k.nodes[i].output())
+	if err := k.ready(ctx, k.brokers[i]); err != nil {
+		k.t.Fatalf("Kafka node %d after its restart: %v\n%s", i, err, k.nodes[i].output(ctx))
 	}
 }
 
@@ -89,7 +90,7 @@ func (k *KafkaCluster) startAll(ctx context.Context) error {
 	}
 	for i, addr := range k.brokers {
 		if err := k.ready(ctx, addr); err != nil {
-			return fmt.Errorf("node %d: %w\n%s", i, err, k.nodes[i].output())
+			return fmt.Errorf("node %d: %w\n%s", i, err, k.nodes[i].output(ctx))
 		}
 	}
 	return nil

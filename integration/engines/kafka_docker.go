@@ -42,7 +42,7 @@ func createContainers(ctx context.Context, t testing.TB, n int) (*KafkaCluster, 
 		return nil, fmt.Errorf("a Docker network: %w", err)
 	}
 	t.Cleanup(func() {
-		if err := net.Remove(context.Background()); err != nil {
+		if err := net.Remove(context.WithoutCancel(ctx)); err != nil {
 			t.Logf("removing a Docker network: %v", err)
 		}
 	})

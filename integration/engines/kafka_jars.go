@@ -33,7 +33,7 @@ func KafkaJars(ctx context.Context) (string, error) {
 	}
 	dir := filepath.Join(cache, "kafka", kafkaVersion)
 	jars := filepath.Join(dir, "jars")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", err
 	}
 	unlock, err := filelock.Wait(ctx, filepath.Join(dir, "fetch.lock"))
@@ -56,15 +56,15 @@ func fetchJars(ctx context.Context, dir, jars string) error {
 	if err := os.RemoveAll(staging); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(staging, 0o755); err != nil {
+	if err := os.MkdirAll(staging, 0o750); err != nil {
 		return err
 	}
 	project := filepath.Join(dir, "pom.xml")
-	if err := os.WriteFile(project, []byte(pom), 0o644); err != nil {
+	if err := os.WriteFile(project, []byte(pom), 0o600); err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "fetching Apache Kafka %s with Maven into %s\n", kafkaVersion, dir)
-	cmd := exec.CommandContext(ctx, maven, "--batch-mode", "--quiet", "--file", project,
+	cmd := exec.CommandContext(ctx, maven, "--batch-mode", "--quiet", "--file", project, //nolint:gosec // Maven as found on PATH
 		"dependency:copy-dependencies", "-DoutputDirectory="+staging)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("fetching Kafka with Maven: %w\n%s", err, tail(output))
@@ -80,7 +80,7 @@ func java(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: Java %d or later, to run Kafka; install it, or set %s", errMissing, javaVersion, kafkaBrokersEnv)
 	}
-	output, err := exec.CommandContext(ctx, program, "-version").CombinedOutput()
+	output, err := exec.CommandContext(ctx, program, "-version").CombinedOutput() //nolint:gosec // Java as found on PATH
 	if err != nil {
 		return "", fmt.Errorf("%s -version: %w", program, err)
 	}

@@ -59,7 +59,7 @@ func formatProcesses(ctx context.Context, t testing.TB, program, jars string, n 
 		voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", i+1, ports[2*i+1]))
 	}
 	id := clusterID()
-	group, ctx := errgroup.WithContext(ctx)
+	group, formatting := errgroup.WithContext(ctx)
 	for i := range n {
 		p := properties(i+1, n, voters)
 		p["listeners"] = fmt.Sprintf("EXTERNAL://%s,CONTROLLER://127.0.0.1:%d", k.brokers[i], ports[2*i+1])
@@ -68,8 +68,8 @@ func formatProcesses(ctx context.Context, t testing.TB, program, jars string, n 
 		node := &kafkaProcess{java: program, jars: jars, dir: t.TempDir()}
 		p["log.dirs"] = filepath.Join(node.dir, "data")
 		k.nodes = append(k.nodes, node)
-		t.Cleanup(func() { _ = node.kill(context.Background()) })
-		group.Go(func() error { return node.format(ctx, id, p) })
+		t.Cleanup(func() { _ = node.kill(context.WithoutCancel(ctx)) })
+		group.Go(func() error { return node.format(formatting, id, p) })
 	}
 	return k, group.Wait()
 }
@@ -93,7 +93,7 @@ func (p *kafkaProcess) format(ctx context.Context, clusterID string, properties 
 func (p *kafkaProcess) command(ctx context.Context, class string, args ...string) *exec.Cmd {
 	options := append(strings.Fields(heapOptions+" "+jvmOptions), "-Dlog4j2.configurationFile="+p.file("log4j2.xml"),
 		"-cp", filepath.Join(p.jars, "*"), class)
-	cmd := exec.CommandContext(ctx, p.java, append(options, args...)...)
+	cmd := exec.CommandContext(ctx, p.java, append(options, args...)...) //nolint:gosec // Java as found on PATH
 	cmd.Dir = p.dir
 	return cmd
 }
@@ -103,8 +103,8 @@ func (p *kafkaProcess) start(context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the child has its own
-	cmd := p.command(context.Background(), "kafka.Kafka", p.file("server.properties"))
+	defer log.Close()                                                                  // the child has its own
+	cmd := p.command(context.Background(), "kafka.Kafka", p.file("server.properties")) //nolint:contextcheck // the broker outlives the start that began it
 	cmd.Stdout, cmd.Stderr = log, log
 	p.process, err = child.Start(cmd)
 	return err
@@ -117,7 +117,7 @@ func (p *kafkaProcess) kill(context.Context) error {
 	return nil
 }
 
-func (p *kafkaProcess) output() string {
+func (p *kafkaProcess) output(context.Context) string {
 	log, err := os.ReadFile(p.file("kafka.log"))
 	if err != nil {
 		return err.Error()

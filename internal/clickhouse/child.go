@@ -47,7 +47,7 @@ func serveLibrary(library string, args []string) error {
 	purego.RegisterLibFunc(&resultError, handle, "chdb_result_error")
 
 	argv := cStrings(append([]string{"clickhouse"}, args...))
-	result := queryCommandLine(int32(len(argv)-1), unsafe.Pointer(&argv[0]))
+	result := queryCommandLine(int32(len(argv)-1), unsafe.Pointer(&argv[0])) //nolint:gosec // a C argv, kept alive below
 	runtime.KeepAlive(argv)
 	if result == nil {
 		return fmt.Errorf("the ClickHouse library returned no result")

@@ -20,7 +20,7 @@ func StartOnTakenPort(ctx context.Context, cfg Config, taken net.Listener) (*Ser
 		return p, err
 	})
 	if err == nil {
-		go s.supervise()
+		go s.supervise() //nolint:contextcheck // as in Start
 	}
 	return s, err
 }
@@ -30,7 +30,7 @@ func StartWithTries(ctx context.Context, cfg Config, tries int) (*Server, error)
 	s, err := start(ctx, cfg, freePorts)
 	if err == nil {
 		s.tries = tries
-		go s.supervise()
+		go s.supervise() //nolint:contextcheck // as in Start
 	}
 	return s, err
 }

@@ -30,7 +30,7 @@ const fetchTimeout = 30 * time.Minute
 func fetch(ctx context.Context, pkg npmPackage, cfg FindConfig) error {
 	library := pkg.libraryPath(cfg.CacheDir)
 	dir := filepath.Dir(library)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return cacheError(err)
 	}
 	unlock, err := filelock.Wait(ctx, filepath.Join(dir, "fetch.lock"))
@@ -81,7 +81,7 @@ func roomFor(dir string, pkg npmPackage) error {
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		return nil // some file systems do not say; writing will
 	}
-	need, free := uint64(pkg.TarballSize+pkg.LibrarySize), uint64(disk.Bavail)*uint64(disk.Bsize)
+	need, free := uint64(pkg.TarballSize+pkg.LibrarySize), disk.Bavail*uint64(disk.Bsize)
 	if free < need {
 		return cacheError(fmt.Errorf("%s has %s free, %s are needed: %w", dir, megabytes(int64(free)), megabytes(int64(need)), syscall.ENOSPC))
 	}
@@ -107,7 +107,7 @@ func download(ctx context.Context, npm string, pkg npmPackage, staging string, p
 	defer cancel()
 	var output bytes.Buffer
 	npmCache := filepath.Join(staging, npmCacheName)
-	cmd := exec.Command(npm, "pack", pkg.Name+"@"+pkg.Version,
+	cmd := exec.Command(npm, "pack", pkg.Name+"@"+pkg.Version, //nolint:gosec // npm as found on PATH, a pinned package
 		"--pack-destination", staging, "--cache", npmCache,
 		"--ignore-scripts", "--no-update-notifier", "--loglevel", "error")
 	cmd.Dir = staging // no project's package.json or .npmrc takes part
@@ -188,7 +188,7 @@ func unpack(ctx context.Context, tarball, target string, pkg npmPackage, progres
 }
 
 func writeLibrary(ctx context.Context, from io.Reader, target string, pkg npmPackage, progress io.Writer) error {
-	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return cacheError(err)
 	}

@@ -33,7 +33,7 @@ func (r childRecord) write(dataDir string) error {
 		return err
 	}
 	temp := recordPath(dataDir) + ".new"
-	if err := os.WriteFile(temp, text, 0o644); err != nil {
+	if err := os.WriteFile(temp, text, 0o600); err != nil {
 		return err
 	}
 	return os.Rename(temp, recordPath(dataDir))

@@ -41,13 +41,13 @@ func startProcess(engine Engine, args []string) (*process, error) {
 
 func command(engine Engine, args []string) (*exec.Cmd, error) {
 	if engine.Program != "" {
-		return exec.Command(engine.Program, append([]string{"local"}, args...)...), nil
+		return exec.Command(engine.Program, append([]string{"local"}, args...)...), nil //nolint:gosec // the operator's choice of program
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding our own program, to run it as the ClickHouse child: %w", err)
 	}
-	cmd := exec.Command(self, args...)
+	cmd := exec.Command(self, args...) //nolint:gosec // our own program
 	cmd.Env = append(os.Environ(), childEnv+"="+engine.Library)
 	return cmd, nil
 }

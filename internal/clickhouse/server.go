@@ -78,7 +78,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	go s.supervise()
+	go s.supervise() //nolint:gosec,contextcheck // the server outlives the start that began it
 	return s, nil
 }
 

@@ -20,18 +20,18 @@ const retryEvery = 100 * time.Millisecond
 // Try takes the lock of the file, made when missing, or returns ErrHeld at once. The kernel lets
 // go of it when the process ends, however it ends; the file stays.
 func Try(name string) (unlock func(), err error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
+		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("%s: %w", name, ErrHeld)
 		}
 		return nil, fmt.Errorf("locking %s: %w", name, err)
 	}
-	return func() { f.Close() }, nil
+	return func() { _ = f.Close() }, nil
 }
 
 // Wait takes the lock as soon as it is free, or fails when the context ends.

@@ -81,7 +81,7 @@ func Open(t testing.TB) driver.Conn {
 	t.Helper()
 	addr, name := Database(t)
 	conn := connect(t, addr, name)
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
 
