@@ -14,7 +14,7 @@ const minHint = 3
 // more than one way to write a value, so an event with escapes or exponents
 // always passes. "" when there is no good hint.
 func (f Filter) hint(b *builder) string {
-	position, escape := "position", `position(data, '\\u')`
+	position, escape := "position", escapes
 	piece := plainest(f.Value)
 	switch {
 	case f.Op == Contains:
@@ -23,13 +23,22 @@ func (f Filter) hint(b *builder) string {
 		if piece = shortestNumber(f.Value); piece == "" {
 			return ""
 		}
-		escape = `match(data, '\\\\u|[0-9][eE][-+]?[0-9]')`
+		escape = escapesOrExponents
 	}
 	if len(piece) < minHint {
 		return ""
 	}
 	return "(" + position + "(data, " + b.text(piece) + ") > 0 OR " + escape + " > 0) AND "
 }
+
+// Conditions for values written in another way than usual. Exponents are
+// looked for as digit and e, which finds them all and much else; a pattern
+// would find fewer, but takes longer than it saves.
+const (
+	escapes            = `position(data, '\\u')`
+	escapesOrExponents = `multiSearchAny(data, ['\\u', '0e', '1e', '2e', '3e', '4e', '5e', '6e', '7e', '8e', '9e', ` +
+		`'0E', '1E', '2E', '3E', '4E', '5E', '6E', '7E', '8E', '9E'])`
+)
 
 // plainest is the longest piece of s that JSON writes in one way only, apart
 // from \u escapes: ASCII letters, digits and the signs that need no escape.

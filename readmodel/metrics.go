@@ -1,6 +1,8 @@
 package readmodel
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,7 +37,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 
 func (m *metrics) observe(query string, took time.Duration, err error) {
 	m.seconds.WithLabelValues(query).Observe(took.Seconds())
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) { // a client that left is no failure
 		m.failures.WithLabelValues(query).Inc()
 	}
 }

@@ -53,7 +53,7 @@ type Config struct {
 	Registerer prometheus.Registerer // nil: no metrics
 
 	MaxTails     int           // tails followed at once; 0 means 64
-	PollInterval time.Duration // how often a tail looks for new events; 0 means 500 ms
+	PollInterval time.Duration // how often a tail looks for new events; 0 means 1 s
 	Heartbeat    time.Duration // a comment on a silent tail; 0 means 15 s
 	MaxWait      time.Duration // for X-Service-Log-Position; 0 means 5 s
 }
@@ -77,7 +77,7 @@ func (rd *Reader) Close() { rd.closing.Do(func() { close(rd.closed) }) }
 // New makes a Reader; it neither connects nor starts anything.
 func New(cfg Config) *Reader {
 	setDefault(&cfg.MaxTails, 64)
-	setDefault(&cfg.PollInterval, 500*time.Millisecond)
+	setDefault(&cfg.PollInterval, time.Second)
 	setDefault(&cfg.Heartbeat, 15*time.Second)
 	setDefault(&cfg.MaxWait, 5*time.Second)
 	if cfg.Logger == nil {
