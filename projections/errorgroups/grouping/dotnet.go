@@ -24,6 +24,7 @@ func (t *trace) parseDotNet(text string) {
 			t.addDotNet(filling, s[3:])
 		case strings.HasPrefix(s, "--- End of inner exception"):
 			if filling < 0 {
+				t.current()
 				filling = len(t.links)
 			}
 			if filling > 0 {

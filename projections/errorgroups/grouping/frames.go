@@ -38,6 +38,25 @@ func readFrames(value string) []Frame {
 	return frames
 }
 
+// frameLines gives an array of printed frames as the text that they were taken from, "" for
+// any other value. Java's own text of a frame lacks the "at " that the trace puts before it.
+func frameLines(value string) string {
+	if !strings.HasPrefix(value, "[") || !strings.HasPrefix(value[skipSpace(value, 1):], `"`) {
+		return ""
+	}
+	var b strings.Builder
+	elements(value, func(v string) bool {
+		s := text(v)
+		if function, place, ok := strings.Cut(s, "("); ok && strings.IndexByte(function, ' ') < 0 && isJavaPlace(place) {
+			b.WriteString("at ")
+		}
+		b.WriteString(s)
+		b.WriteByte('\n')
+		return b.Len() < maxStackBytes
+	})
+	return b.String()
+}
+
 // oldestFirst says whether an array begins with what can only be the outermost call.
 func oldestFirst(frames []Frame) bool {
 	if len(frames) < 2 {

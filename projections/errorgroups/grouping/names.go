@@ -12,11 +12,11 @@ var numbered = wordSet(`utf ucs iso cp windows latin koi big gb euc ansi ascii e
 	ubuntu debian centos rhel fedora alpine macos ios android linux darwin win chrome firefox safari edge opera mozilla webkit applewebkit
 	gpt claude llama llm v version int uint float double vec vec mat simd sse avx bit k8s i18n l10n oauth openid jwt rs hs ps web layer level
 	tier phase gen usb hdmi wifi lte ieee cve cwe ora tns pls sqlstate xml yaml json soap grpc proto protobuf thrift avro cuda opencl vulkan opengl gl directx
-	d3d dx p q u f r t w l b n o a d g j k m y z id3 ext fat ntfs raid zip gzip gz bz bzip lz xz zstd zlib deflate brotli mp4 fn fips nist sigv sig ssd core`)
+	d3d dx p q u f r t w l b n o a d g j k m y z id3 ext fat ntfs raid zip gzip gz bz bzip lz xz zstd zlib deflate brotli mp4 fn fips nist sigv sig ssd core ts pgrst`)
 
 // dashed are those of them that keep their number after a dash: kafka-0 is one of many, utf-8 is not.
 var dashed = wordSet(`utf ucs iso cp windows latin big gb euc koi sha md aes rfc ipv tls ssl gpt claude llama cve cwe ora tns pls layer level
-	phase base http es ecma mp mpeg rsa ed fips ieee tier x`)
+	phase base http es ecma mp mpeg rsa ed fips ieee tier x jdk jre java python php`)
 
 // counted are nouns whose number tells one of many from another, even if it is short: worker3, shard-7.
 var counted = wordSet(`user users worker workers shard thread pod host server replica partition task job item order customer client account
@@ -92,7 +92,7 @@ func keptNumber(s string, start, letters int) int {
 	if w > 4 || w > 0 && letters < 3 && w > 2 {
 		return 0
 	}
-	if total := end + w; w > 0 && total >= 7 && (isHex(s[:total]) || isRandom(s[:total])) {
+	if total := end + w; w > 0 && start == letters && total >= 7 && (isHex(s[:total]) || isRandom(s[:total])) {
 		return 0
 	}
 	return end + w

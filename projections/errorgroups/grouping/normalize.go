@@ -105,7 +105,7 @@ func (n *normaliser) value(c byte) bool {
 	case isDigit(c):
 		return n.digitValue(s)
 	case c == '-' || c == '+':
-		return len(s) > 1 && isDigit(s[1]) && n.take("number", "<n>", n.seen(numberLength(s)))
+		return len(s) > 1 && isDigit(s[1]) && n.before() != c && n.take("number", "<n>", n.seen(numberLength(s)))
 	case isLetter(c):
 		return n.letterValue(s)
 	case c == '/' || c == '~' || c == '.' || c == '\\':
@@ -128,7 +128,8 @@ func (n *normaliser) seen(length int) int {
 
 // digitValue tries the values that begin with a digit.
 func (n *normaliser) digitValue(s string) bool {
-	if l := keptDigitWord(s); l > 0 {
+	if l := keptDigitWord(s); l > 0 || n.isCode() {
+		l = max(l, wordLength(s))
 		n.keep(l)
 		return true
 	}
@@ -145,11 +146,20 @@ func (n *normaliser) digitValue(s string) bool {
 		n.take("number", "<n>", n.seen(numberLength(s)))
 }
 
+// isCode says whether what comes is part of a name though it begins with a digit: C++17, SQLSTATE[42S02].
+func (n *normaliser) isCode() bool {
+	s := n.in[:n.pos]
+	return strings.HasSuffix(s, "C++") || strings.HasSuffix(s, "SQLSTATE[")
+}
+
 // letterValue tries the values that begin with a letter. Only words with a sign in them can be most of
 // these, so plain words pass quickly.
 func (n *normaliser) letterValue(s string) bool {
 	word := wordLength(s)
 	n.steps += word
+	if strings.HasPrefix(s[word:], "://") {
+		return n.take("url", "<url>", n.seen(urlLength(n.in[n.pos:])))
+	}
 	if l := keptWord(s); l > 0 {
 		n.keep(l)
 		return true
@@ -183,6 +193,9 @@ func (n *normaliser) identifier(s string, word int) bool {
 func (n *normaliser) take(rule, as string, length int) bool {
 	if length <= 0 {
 		return false
+	}
+	if rule == "hex" || rule == "id" {
+		length += podSuffix(n.in[n.pos+length:])
 	}
 	from := n.in[n.pos : n.pos+length]
 	n.pos += length
@@ -273,87 +286,4 @@ func (n *normaliser) identityHash(s string) bool {
 	}
 	n.keep(1)
 	return n.take("hex", "<hex>", end)
-}
-
-// quoted replaces a quoted value. Quotes inside words are apostrophes; a key of a JSON object and a
-// name that stays stay in their quotes.
-func (n *normaliser) quoted() bool {
-	s := n.in[n.pos:]
-	closing, kind, width := closingQuote(s)
-	if width == 0 {
-		return false
-	}
-	end := n.findClosing(closing, kind, width)
-	if end < 0 {
-		return false
-	}
-	inner, length := s[width:end-n.pos], end-n.pos+len(closing)
-	if n.isKey(s[length:min(len(s), length+4)]) || len(inner) < 32 && keptWord(inner) == len(inner) && inner != "" {
-		n.keep(length)
-		return true
-	}
-	return n.take("quoted", "<quoted>", length)
-}
-
-// closingQuote gives what closes the quote that s begins with; width is 0 when it is none.
-func closingQuote(s string) (closing string, kind, width int) {
-	switch {
-	case s[0] == '\'':
-		return "'", 0, 1
-	case s[0] == '"':
-		return `"`, 1, 1
-	case s[0] == '`':
-		return "`", 2, 1
-	case strings.HasPrefix(s, "“"):
-		return "”", -1, len("“")
-	case strings.HasPrefix(s, "‘"):
-		return "’", -1, len("‘")
-	case strings.HasPrefix(s, "«"):
-		return "»", -1, len("«")
-	case strings.HasPrefix(s, "„"):
-		return "“", -1, len("„")
-	}
-	return "", -1, 0
-}
-
-// findClosing gives the index of the closing quote, or -1. It must not stand before a letter.
-func (n *normaliser) findClosing(closing string, kind, width int) int {
-	limit := min(len(n.in), n.pos+maxQuotedBytes)
-	i := n.pos + width
-	if kind >= 0 && n.pos < n.unclosed[kind] {
-		i = max(i, n.unclosed[kind])
-	}
-	for ; i < limit; i++ {
-		n.steps++
-		if n.in[i] == '\\' {
-			i++
-			continue
-		}
-		if kind == 2 && n.in[i] == '\'' && !n.letterAt(i+1) {
-			return i // Ruby's `name'
-		}
-		if strings.HasPrefix(n.in[i:], closing) && !n.letterAt(i+len(closing)) {
-			return i
-		}
-	}
-	if kind >= 0 {
-		n.unclosed[kind] = max(n.unclosed[kind], min(i, limit))
-	}
-	return -1
-}
-
-// letterAt says whether a letter or digit stands at i.
-func (n *normaliser) letterAt(i int) bool { return i < len(n.in) && isAlnum(n.in[i]) }
-
-// isKey says whether a quoted text is a key of a JSON object or a Python dict: after { or a comma, before a colon.
-func (n *normaliser) isKey(after string) bool {
-	if !strings.HasPrefix(strings.TrimLeft(after, " "), ":") {
-		return false
-	}
-	for i := len(n.out) - 1; i >= 0; i-- {
-		if n.out[i] != ' ' {
-			return n.out[i] == '{' || n.out[i] == ','
-		}
-	}
-	return false
 }

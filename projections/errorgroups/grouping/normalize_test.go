@@ -64,7 +64,11 @@ func TestNormalize(t *testing.T) {
 		{`got {"id": 17, "name": "Ana"}`, `got {"id": <value>, "name": <value>}`},
 		{"unclosed 'quote here", "unclosed 'quote here"},
 		{"kein Eintrag für „Ana“ da", "kein Eintrag für <quoted> da"},
+		{"Pod api-7f6d9c8b5d-abcde crashed", "Pod api-<hex> crashed"},
+		{"get s3://bucket/key/1", "get <url>"},
 		// what stays
+		{"UTF-16LE, JDK-17, C++17, SQLSTATE[42S02], TS2345", "UTF-16LE, JDK-17, C++17, SQLSTATE[42S02], TS2345"},
+		{"ab::cd12 is no address", "ab::cd12 is no address"},
 		{"'utf-8' codec can't decode byte 0xff in position 0", "'utf-8' codec can't decode byte <hex> in position <n>"},
 		{"invalid utf-8 sequence", "invalid utf-8 sequence"},
 		{"encoding iso-8859-1 unknown", "encoding iso-8859-1 unknown"},

@@ -69,6 +69,10 @@ func (p *Payload) set(key, value string) {
 // setStack takes a stack as frames where it is an array or an object of frames, else as text.
 func (p *Payload) setStack(value string) {
 	p.Stack, p.Frames = "", nil
+	if lines := frameLines(value); lines != "" {
+		p.Stack = lines
+		return
+	}
 	if value != "" && (value[0] == '[' || value[0] == '{') {
 		if p.Frames = frameList(value); len(p.Frames) > 0 {
 			return

@@ -151,6 +151,9 @@ func ipv6Length(s string) int {
 	if colons < 2 || colons > 7 || !double && colons != 7 || !hasDigit(s[:i]) {
 		return 0
 	}
+	if first, rest, _ := strings.Cut(s[:i], ":"); first != "" && !hasDigit(first) && strings.Count(rest, ":") < 2 {
+		return 0
+	}
 	if i < len(s) && s[i] == '%' {
 		i += 1 + wordLength(s[i+1:])
 	}

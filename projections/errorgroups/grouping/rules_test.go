@@ -225,6 +225,9 @@ func TestTypeMatters(t *testing.T) {
 		q := p
 		p.Name = rapid.StringMatching(`[A-Z][a-z]{2,8}Error`).Draw(t, "type")
 		q.Name = p.Name + "Too"
+		if first := Explain("p", p).Exceptions; len(first) > 0 && !first[0].Used {
+			t.Skip("the type of a wrapper that only carries its cause has no part")
+		}
 		equal := Group("p", p).Fingerprint == Group("p", q).Fingerprint
 		if custom := isCustom(p.Fingerprint) && !strings.Contains(p.Fingerprint[0], "default"); equal != custom {
 			t.Fatalf("types %s and %s: equal is %v\n%s", p.Name, q.Name, equal, Explain("p", p).Canonical)

@@ -201,6 +201,14 @@ func hexLength(s string) int {
 	return 0
 }
 
+// podSuffix reads the second random part of a Kubernetes pod's name: the -x2k4z of api-5d4f8c7b9-x2k4z.
+func podSuffix(s string) int {
+	if len(s) < 6 || s[0] != '-' || wordLength(s[1:min(len(s), 8)]) != 5 || s[1:6] != strings.ToLower(s[1:6]) {
+		return 0
+	}
+	return 6
+}
+
 // idLength reads a run of letters and digits that nobody would write: x7f9k2ab, 01ARZ3NDEKTSV4RRFFQ69G5FAV.
 func idLength(s string) int {
 	n := wordLength(s)
