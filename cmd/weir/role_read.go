@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/go-chi/chi/v5"
 
 	"weir/control"
@@ -22,7 +24,7 @@ func (p *portal) startRead(r chi.Router) error {
 	p.monitor = projections.NewMonitor(p.log, conn, allProjections(), p.logger, p.registry)
 	p.run("monitor", p.monitor.Run)
 
-	readmodel.New(readmodel.Config{
+	reader := readmodel.New(readmodel.Config{
 		Conn:    conn,
 		Auth:    p.directory,
 		Waiter:  p.monitor,
@@ -31,9 +33,12 @@ func (p *portal) startRead(r chi.Router) error {
 			_, known := p.directory.Project(id)
 			return known
 		},
+		HistoryLag: p.historyLag,
 		Logger:     p.logger,
 		Registerer: p.registry,
-	}).Routes(r)
+	})
+	reader.Routes(r)
+	p.drain = append(p.drain, reader.Close) // tails would hold the shutdown up
 
 	control.NewCommands(p.directory).Routes(r)
 
@@ -43,4 +48,13 @@ func (p *portal) startRead(r chi.Router) error {
 		r.Get("/api/doctor", p.getDoctor)
 	})
 	return nil
+}
+
+// historyLag tells tails how far back they must look for rows that come late; false: not known.
+func (p *portal) historyLag() (time.Duration, bool) {
+	progress, err := p.monitor.Progress(readmodel.History)
+	if err != nil || progress.Problem != "" {
+		return 0, false
+	}
+	return time.Duration(progress.LagSeconds * float64(time.Second)), true
 }
