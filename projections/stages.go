@@ -10,7 +10,8 @@ import (
 // portion is what one fetch brought.
 type portion struct {
 	records []eventlog.Record
-	next    int64
+	from    int64 // offset of what is not folded yet
+	next    int64 // offset after the portion
 	lagging bool  // there is more in the log
 	held    int64 // bytes taken from the shared memory
 }
@@ -57,8 +58,10 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 	}
 }
 
-// collect folds portions into blocks: a block ends when it is full or has
-// lingered.
+// collect folds portions into blocks and hands each to the writer once it is
+// full or has lingered. While the writer is busy with the block before, a block
+// goes on growing, so that blocks get larger by themselves when inserts are
+// slow.
 func (f *partition) collect(ctx context.Context, from int64, fetched <-chan portion, free <-chan *pending, full chan<- *pending) error {
 	var rest portion // of the last portion, what did not fit into its block
 	defer func() { f.projector.memory.Release(rest.held) }()
@@ -70,40 +73,46 @@ func (f *partition) collect(ctx context.Context, from int64, fetched <-chan port
 			return ctx.Err()
 		}
 		block.begin(from)
-		if err := f.fill(ctx, block, &rest, fetched); err != nil {
+		if err := f.fill(ctx, block, &rest, fetched, full); err != nil {
 			f.drop(block)
 			return err
 		}
-		from = block.to
+		from = rest.from
+	}
+}
+
+// fill folds into one block until the writer has taken it.
+func (f *partition) fill(ctx context.Context, block *pending, rest *portion, fetched <-chan portion, full chan<- *pending) error {
+	var lingered <-chan time.Time
+	ready := false
+	for {
+		if rest.next != 0 {
+			f.take(block, rest)
+			if lingered == nil {
+				lingered = time.After(f.linger(rest.lagging))
+			}
+		}
+		in, out := fetched, chan<- *pending(nil)
+		if f.isFull(block) {
+			in, ready = nil, true
+		}
+		if ready {
+			out = full
+		}
 		select {
-		case full <- block:
+		case *rest = <-in:
+		case out <- block:
+			return nil
+		case <-lingered:
+			ready = true
 		case <-ctx.Done():
-			f.drop(block)
 			return ctx.Err()
 		}
 	}
 }
 
-func (f *partition) fill(ctx context.Context, block *pending, rest *portion, fetched <-chan portion) error {
-	var lingered <-chan time.Time
-	for {
-		if rest.next == 0 {
-			select {
-			case *rest = <-fetched:
-			case <-lingered:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		f.take(block, rest)
-		if block.records >= f.projector.cfg.BlockRecords || block.bytes >= f.projector.cfg.BlockBytes {
-			return nil
-		}
-		if lingered == nil {
-			lingered = time.After(f.linger(rest.lagging))
-		}
-	}
+func (f *partition) isFull(block *pending) bool {
+	return block.records >= f.projector.cfg.BlockRecords || block.bytes >= f.projector.cfg.BlockBytes
 }
 
 // take folds as much of a portion as the block has room for. Who takes the last
@@ -111,13 +120,14 @@ func (f *partition) fill(ctx context.Context, block *pending, rest *portion, fet
 func (f *partition) take(block *pending, rest *portion) {
 	room := f.projector.cfg.BlockRecords - block.records
 	if len(rest.records) > room {
-		block.add(rest.records[:room], rest.records[room].Offset)
+		rest.from = rest.records[room].Offset
+		block.add(rest.records[:room], rest.from)
 		rest.records = rest.records[room:]
 		return
 	}
 	block.add(rest.records, rest.next)
 	block.held += rest.held
-	*rest = portion{lagging: rest.lagging}
+	*rest = portion{from: rest.next, lagging: rest.lagging}
 }
 
 func (f *partition) linger(lagging bool) time.Duration {
