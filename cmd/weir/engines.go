@@ -70,6 +70,10 @@ func (p *portal) clickHouse() readmodel.ConnectConfig {
 	}
 }
 
+// appendTimeout is below the gateway's own bound of 10 s: an append that it gave up on is not
+// retried behind its back.
+const appendTimeout = 8 * time.Second
+
 // logPatience is how long an unreachable log is tried at the start before it is an error.
 const logPatience = 30 * time.Second
 
@@ -79,6 +83,7 @@ func (p *portal) openLog(ctx context.Context) error {
 	for {
 		log, err := eventlog.Open(ctx, eventlog.Config{
 			Brokers: p.brokers, Embedded: embedded, Partitions: p.cfg.LogPartitions, Replication: p.cfg.LogReplicas,
+			AppendTimeout: appendTimeout,
 			Logger: p.logger, Registerer: p.registry,
 		})
 		if err == nil {
