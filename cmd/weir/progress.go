@@ -13,6 +13,9 @@ import (
 // lineEvery is how often progress is printed where no person looks at a bar.
 const lineEvery = 5 * time.Second
 
+// noteEvery is how often trouble is told.
+const noteEvery = 5 * time.Second
+
 // progress shows bytes done, rate and time left: a bar on a terminal, plain lines elsewhere.
 // The zero total means that it is not known.
 type progress struct {
@@ -76,11 +79,11 @@ func (p *progress) add(n int) {
 	p.t.notef("%s %s in %.0f s, %s/s%s\n", p.what, byteCount(p.read), seconds, byteCount(int64(rate)), left)
 }
 
-// note prints a line about trouble, at most one a second: a server that is down would flood the screen.
+// note prints a line about trouble, at most one in noteEvery: a server that is down would flood the screen.
 func (p *progress) note(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.noted) < time.Second {
+	if time.Since(p.noted) < noteEvery {
 		return
 	}
 	p.noted = time.Now()
