@@ -84,7 +84,7 @@ func (p *portal) openLog(ctx context.Context) error {
 		log, err := eventlog.Open(ctx, eventlog.Config{
 			Brokers: p.brokers, Embedded: embedded, Partitions: p.cfg.LogPartitions, Replication: p.cfg.LogReplicas,
 			AppendTimeout: appendTimeout,
-			Logger: p.logger, Registerer: p.registry,
+			Logger:        p.logger, Registerer: p.registry,
 		})
 		if err == nil {
 			p.log = log
