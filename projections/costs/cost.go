@@ -36,13 +36,24 @@ func (c *cost) member(name, value []byte) bool {
 	case "amount":
 		c.amount = value
 	case "currency":
-		var ok bool
-		if c.code, ok = schemas.CurrencyCode(value); !ok {
-			c.fault = errors.New("data.currency: must be three letters")
-		}
+		c.currency(value)
 	}
 	return c.fault == nil
 }
+
+// currency takes the usual form, three upper-case letters, without a copy.
+func (c *cost) currency(value []byte) {
+	if len(value) == len(`"EUR"`) && upper(value[1]) && upper(value[2]) && upper(value[3]) {
+		c.code = projections.Text(value[1:4])
+		return
+	}
+	var ok bool
+	if c.code, ok = schemas.CurrencyCode(value); !ok {
+		c.fault = errors.New("data.currency: must be three letters")
+	}
+}
+
+func upper(b byte) bool { return 'A' <= b && b <= 'Z' }
 
 func (c *cost) text(field string, value []byte) string {
 	text, ok := schemas.StringBytes(value)

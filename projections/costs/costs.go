@@ -42,7 +42,7 @@ type key struct {
 }
 
 type sum struct {
-	amount schemas.Decimal
+	amount total
 	events uint64
 }
 
@@ -86,19 +86,19 @@ func (f *fold) Add(r *eventlog.Record) error {
 	return nil
 }
 
-// count adds to the row of k. A sum that would leave the range of a Decimal goes
+// count adds to the row of k. A sum that would leave 256 bits goes
 // on in another row of the same key: what is refused must not depend on which
 // records share a block.
 func (f *fold) count(k key, amount schemas.Decimal) {
 	if i, ok := f.rows[k]; ok {
-		if total, fits := f.sums[i].amount.Add(amount); fits {
+		if total, fits := f.sums[i].amount.add(amount.Int256()); fits {
 			f.sums[i] = sum{total, f.sums[i].events + 1}
 			return
 		}
 	}
 	f.rows[k] = len(f.keys)
 	f.keys = append(f.keys, k)
-	f.sums = append(f.sums, sum{amount, 1})
+	f.sums = append(f.sums, sum{amount.Int256(), 1})
 }
 
 func (f *fold) Blocks() []projections.Block {
@@ -110,7 +110,7 @@ func (f *fold) Blocks() []projections.Block {
 		project[i], currency[i], provider[i] = k.project, k.currency, k.provider
 		service[i], region[i] = k.service, k.region
 		day[i] = time.Unix(k.day*secondsPerDay, 0).UTC()
-		amount[i] = decimal.NewFromBigInt(f.sums[i].amount.BigInt(), -schemas.DecimalScale)
+		amount[i] = decimal.NewFromBigInt(f.sums[i].amount.big(), -schemas.DecimalScale)
 		events[i] = f.sums[i].events
 	}
 	return []projections.Block{{
