@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -186,5 +187,57 @@ func TestHaltsPastTheEnd(t *testing.T) {
 	start(t, p)
 	if problem := waitProblem(t, p); !problem.Halted || !strings.Contains(problem.Text, "shorter than what") {
 		t.Errorf("problem is %+v; it must be halted and say that the log is shorter", problem)
+	}
+}
+
+// Tables made by another version of a fold are left alone.
+func TestHaltsAtAnotherVersion(t *testing.T) {
+	e := foldtest.Start(t, 1)
+	newer := tallyProjection()
+	newer.Version = 2
+	if _, err := live(t.Context(), e.Conn, e.Log, newer, tables.Options{Fence: true}); err != nil {
+		t.Fatal(err)
+	}
+	p := newProjector(t, e, 1)
+	start(t, p)
+	if problem := waitProblem(t, p); !problem.Halted || !strings.Contains(problem.Text, "made by version 2, this is version 1") {
+		t.Errorf("problem is %+v; it must be halted and name both versions", problem)
+	}
+}
+
+// What takes a human says what to do, and is not tried again all the time.
+func TestAdvice(t *testing.T) {
+	f := &partition{projection: tallyProjection(), generation: 3}
+	for err, want := range map[error]string{
+		eventlog.ErrBehindRetention: "keep the log longer",
+		eventlog.ErrPastEnd:         "restore the log",
+		eventlog.ErrCorrupt:         "from a replica or a backup",
+	} {
+		advice := f.advice(err)
+		if !errors.Is(advice, err) || !strings.Contains(advice.Error(), want) {
+			t.Errorf("advice is %q; it must wrap %q and say %q", advice, err, want)
+		}
+		if wait := (&backoff{}).next(advice); wait != haltedRetry {
+			t.Errorf("%q is tried again after %v", advice, wait)
+		}
+	}
+	if wait := (&backoff{tries: 100}).next(errFault); wait > 5*time.Second {
+		t.Errorf("an error that heals by itself is tried again after %v", wait)
+	}
+}
+
+// A token names everything that makes an insert different from others.
+func TestToken(t *testing.T) {
+	got := token("costs", 2, eventlog.TopicPartition{Topic: "weir.events.cost", Partition: 3}, 10, 20, "cost_rollups")
+	if want := "costs:2:weir.events.cost:3:[10,20):cost_rollups"; got != want {
+		t.Errorf("token is %q instead of %q", got, want)
+	}
+	if n, ok := generationOf("costs", Group("costs", 12)); n != 12 || !ok {
+		t.Errorf("generation %d, %v of group %q", n, ok, Group("costs", 12))
+	}
+	for _, group := range []string{"weir.costs.g", "weir.costs.gx", "weir.cost.g1", "other"} {
+		if n, ok := generationOf("costs", group); ok {
+			t.Errorf("group %q is taken for generation %d", group, n)
+		}
 	}
 }
