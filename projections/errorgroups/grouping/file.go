@@ -3,8 +3,9 @@ package grouping
 import "strings"
 
 // appendFile writes what stays of a file's place when the machine, the checkout, the
-// build and the host are taken out: its name without hashes, with its folder in the project
-// before it where the project's root can be told.
+// build and the host are taken out: its name without hashes. Names that every other folder has
+// (views.py, index.js) have their folder before them. Where the project's root is can only be guessed,
+// so that is done for no other names.
 func appendFile(dst []byte, lang language, file string) []byte {
 	if file == "" {
 		return dst
@@ -16,7 +17,7 @@ func appendFile(dst []byte, lang language, file string) []byte {
 	if rest, ok := afterLibraryRoot(path); ok {
 		return appendHashless(dst, lastSegments(rest, 3))
 	}
-	if bundled {
+	if bundled || !isCommonFile(lastSegments(path, 1)) {
 		path = lastSegments(path, 1)
 	} else {
 		path = lastSegments(projectPath(path), 2)
@@ -84,6 +85,18 @@ func afterLibraryRoot(path string) (string, bool) {
 		return path, false
 	}
 	return path[best:], true
+}
+
+// commonFiles are names that say nothing without their folder.
+var commonFiles = wordSet(`index __init__ mod view views model models util utils helper helpers handler handlers route routes router page layout type types
+	controller controllers service services api base common task tasks job jobs form forms admin serializer serializers url urls schema query queries
+	client action actions reducer store hook hooks constant constants error errors exceptions setting settings test tests component
+	resolver resolvers repository module show edit new create update delete list get post put _form lib default template styles`)
+
+// isCommonFile says whether a file's name, without its ending, is one of them.
+func isCommonFile(name string) bool {
+	stem, _, _ := strings.Cut(name, ".")
+	return len(stem) < 16 && commonFiles[lowered(stem)]
 }
 
 // projectPath cuts from an absolute path what depends on the machine: the folders up to the

@@ -111,8 +111,8 @@ func TestFileRules(t *testing.T) {
 		{javaScript, "https://cdn.example.net/jquery-3.6.0.min.js", "jquery.js"},
 		{javaScript, "https://cdn.example.net/chunk-7XQJ3K2A.js", "chunk.js"},
 		{javaScript, "https://cdn.example.net/1234.5a6b7c8d9e0f.js", "#.js"},
-		{javaScript, "webpack-internal:///./src/editor/save.ts", "editor/save.ts"},
-		{javaScript, "webpack://shop/./src/editor/save.ts?a1b2", "editor/save.ts"},
+		{javaScript, "webpack-internal:///./src/editor/save.ts", "save.ts"},
+		{javaScript, "webpack://shop/./src/editor/index.ts?a1b2", "editor/index.ts"},
 		{javaScript, "file:///usr/src/app/src/cart.js", "cart.js"},
 		{javaScript, `C:\Users\bob\work\shop\src\users\index.js`, "users/index.js"},
 		{javaScript, "/app/node_modules/.pnpm/express@4.18.2/node_modules/express/lib/router/layer.js", "lib/router/layer.js"},
@@ -120,13 +120,13 @@ func TestFileRules(t *testing.T) {
 		{python, "/home/ana/shop/orders/views.py", "orders/views.py"},
 		{python, "/app/orders/views.py", "orders/views.py"},
 		{python, "/home/runner/work/shop/shop/orders/views.py", "orders/views.py"},
-		{python, "/app/main.py", "main.py"},
+		{python, "/srv/any/folder/main.py", "main.py"},
 		{python, "/home/ana/dev/shop/main.py", "main.py"},
 		{python, "/srv/venv/lib/python3.11/site-packages/django/db/models/query.py", "db/models/query.py"},
 		{python, "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>"},
 		{python, "<ipython-input-5-a1b2c3>", "<ipython-input"},
 		{ruby, "/usr/local/bundle/gems/rack-2.2.3/lib/rack/etag.rb", "lib/rack/etag.rb"},
-		{ruby, "/srv/shop/releases/20261121/app/models/cart.rb", "models/cart.rb"},
+		{ruby, "/srv/shop/releases/20261121/app/models/cart.rb", "cart.rb"},
 	} {
 		if got := string(appendFile(nil, c.lang, c.in)); got != c.want {
 			t.Errorf("%v %q: got %q, want %q", c.lang, c.in, got, c.want)
