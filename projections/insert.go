@@ -38,7 +38,8 @@ type clickhouseSink struct {
 //   - async_insert: off, the answer means that the rows are in the table;
 //   - the four block sizes and max_insert_threads: the block stays one block;
 //   - max_partitions_per_insert_block: a block of a catch-up may span any
-//     number of days.
+//     number of days;
+//   - max_execution_time: an insert is bounded from this side (insertTimeout).
 func insertSettings(token, fence string) clickhouse.Settings {
 	return clickhouse.Settings{
 		"insert_deduplicate":         1,
@@ -53,6 +54,7 @@ func insertSettings(token, fence string) clickhouse.Settings {
 		"min_insert_block_size_bytes":     0,
 		"max_insert_threads":              1,
 		"max_partitions_per_insert_block": 0,
+		"max_execution_time":              0,
 	}
 }
 
