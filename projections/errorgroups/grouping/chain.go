@@ -15,7 +15,7 @@ type cause struct {
 // object with "values" (root cause first, by the custom of those who send it), or a text.
 // Ids that go in a circle end the chain where they meet it again.
 func readChain(value string) []Exception {
-	budget := maxLinks
+	budget := 2 * maxLinks // arrays take from it like the exceptions in them
 	causes := readCauses(value, &budget)
 	causes = orderByID(causes)
 	var chain []Exception
@@ -37,6 +37,9 @@ func readCauses(value string, budget *int) []cause {
 	var causes []cause
 	switch {
 	case strings.HasPrefix(value, "["):
+		if *budget--; *budget < 0 {
+			return nil
+		}
 		elements(value, func(v string) bool {
 			causes = append(causes, readCauses(v, budget)...)
 			return *budget > 0

@@ -70,7 +70,7 @@ func detectAt(s string) language {
 	case open < 0 || open > 0 && s[open-1] == ' ':
 		// V8 puts a space before the place, or prints the place alone. Legacy .NET frames on Mono put
 		// one before the arguments.
-		if open > 0 && !isV8Place(s[open+1:]) {
+		if open > 0 && (!strings.HasSuffix(s, ")") || !isV8Place(s[open+1:])) {
 			return dotNet
 		}
 		if open < 0 && !endsInPosition(s) {

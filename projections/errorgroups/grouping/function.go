@@ -7,6 +7,9 @@ import "strings"
 // more and is left out.
 func appendFrame(dst []byte, lang language, f *Frame) []byte {
 	start := len(dst)
+	short := *f
+	short.Function, short.Module, short.File = clip(f.Function, maxNameBytes), clip(f.Module, maxNameBytes), clipFront(f.File)
+	f = &short
 	dst = appendFunction(dst, lang, f)
 	if len(dst) > start && namesPackage(lang, f.Function) {
 		return dst
@@ -17,6 +20,9 @@ func appendFrame(dst []byte, lang language, f *Frame) []byte {
 	}
 	return appendFile(dst, lang, f.File)
 }
+
+// clipFront gives at most the last maxNameBytes of a path.
+func clipFront(path string) string { return path[max(0, len(path)-maxNameBytes):] }
 
 // appendFunction writes the name of the frame's function by the rules of its runtime.
 func appendFunction(dst []byte, lang language, f *Frame) []byte {

@@ -26,6 +26,12 @@ func (d *decider) gather(p *Payload) {
 	if first.typ == "" && len(p.Frames) == 0 && looksLikeHeader(clip(first.message, maxTitleBytes)) {
 		first.typ, first.message = splitHeader(first.message)
 	}
+	if typ, rest, ok := strings.Cut(first.typ, ": "); ok && isTypeName(typ) {
+		first.typ = typ
+		if first.message == "" {
+			first.message = rest
+		}
+	}
 	if first.message == "" && len(t.frames) == 0 {
 		first.message = p.Stack
 	}

@@ -74,6 +74,8 @@ func TestHostilePayloads(t *testing.T) {
 		"deep causes":        `{"name":"E","cause":` + deep + `}`,
 		"deep stack":         `{"name":"E","stack":` + strings.Repeat(`{"frames":`, 3000) + `[]` + strings.Repeat(`}`, 3000) + `}`,
 		"deep array":         `{"name":"E","stack":` + strings.Repeat(`[`, 3000) + strings.Repeat(`]`, 3000) + `}`,
+		"arrays of causes":   `{"name":"E","causes":` + strings.Repeat(`[`, 200_000) + strings.Repeat(`]`, 200_000) + `}`,
+		"a long name":        `{"name":"E","stack":[{"function":"` + strings.Repeat(`f.`, 500_000) + `","file":"` + strings.Repeat(`/f`, 500_000) + `"}]}`,
 		"cyclic ids":         `{"name":"E","causes":[{"id":1,"cause_id":1,"type":"A"},{"id":2,"cause_id":1}]}`,
 		"half a surrogate":   `{"name":"E\ud800","message":"\udc00x\ud83d","stack":"\ud800"}`,
 		"control characters": `{"name":"E\u0000\u001e\u001f","message":"a\u001eb\u0007"}`,

@@ -17,6 +17,7 @@ func (t *trace) parseJava(text string) {
 		switch {
 		case strings.HasPrefix(s, "at "):
 			t.addJava(s[3:])
+		case strings.HasPrefix(s, "Caused by: [CIRCULAR REFERENCE"):
 		case strings.HasPrefix(s, "Caused by: "):
 			suppressed = suppressed && indented
 			t.openJava(s[len("Caused by: "):], relationOf(suppressed))

@@ -13,7 +13,9 @@ const (
 	maxUsedFrames = 48
 	// maxBrowserFrames is the number of JavaScript frames that can decide: V8 prints ten, other
 	// engines up to a hundred, and V8's ten may hold natives that the others leave out.
-	maxBrowserFrames = 8
+	maxBrowserFrames = 7
+	// maxNameBytes is how much of a function's name or a file's path is looked at.
+	maxNameBytes = 1 << 10
 	// maxLineBytes is how much of one line of a stack is looked at.
 	maxLineBytes = 4 << 10
 	// maxMessageBytes is how much of a message is normalised.

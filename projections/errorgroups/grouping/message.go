@@ -63,7 +63,11 @@ func (d *decider) typeName(l *link) {
 	}
 	d.canonical = append(d.canonical, fieldEnd)
 	from := len(d.canonical)
-	d.canonical = appendWithoutAddress(d.canonical, cutGeneric(clip(typ, maxTitleBytes)))
+	if strings.IndexByte(typ, ' ') >= 0 {
+		d.canonical = d.norm.run(d.canonical, clip(typ, maxTitleBytes))
+	} else {
+		d.canonical = appendWithoutAddress(d.canonical, cutGeneric(clip(typ, maxTitleBytes)))
+	}
 	blank(d.canonical[from:])
 	if kind := panicKind(d.trace.lang, l.message); kind != "" {
 		d.canonical = append(append(d.canonical, fieldEnd), kind...)

@@ -81,8 +81,16 @@ func (p *Payload) setStack(value string) {
 	p.Stack = text(value)
 }
 
-// promote makes the first of a chain the exception itself, where the payload names none.
+// promote makes the first of a chain the exception itself, where the payload names none or
+// the chain begins with the same.
 func (p *Payload) promote() {
+	if len(p.Chain) > 0 && p.Name != "" && p.Chain[0].Type == p.Name && p.Chain[0].Message == p.Message {
+		if p.Stack == "" && len(p.Frames) == 0 {
+			p.Frames = p.Chain[0].Frames
+		}
+		p.Chain = p.Chain[1:]
+		return
+	}
 	if p.Name != "" || p.Message != "" || p.Stack != "" || len(p.Frames) > 0 || len(p.Chain) == 0 {
 		return
 	}
