@@ -18,8 +18,11 @@ const (
 	blockRecords = 50_000
 	// blockBytes bounds the memory of one block; two per partition can be alive.
 	blockBytes = 16 << 20
-	// linger is how long a block of a caught-up partition waits for more.
+	// linger is the pace of blocks of a caught-up partition: four a second.
 	linger = 250 * time.Millisecond
+	// shortLinger is how long even the first block after a quiet time waits: the
+	// records of one request arrive together.
+	shortLinger = 5 * time.Millisecond
 	// laggingLinger is the same while there is more in the log: fetches of other
 	// partitions may have to be waited for, and small blocks cost more.
 	laggingLinger = 2 * time.Second
@@ -52,7 +55,7 @@ type Config struct {
 
 	BlockRecords int           // most records in a block, about (50,000)
 	BlockBytes   int           // most bytes of records in a block, about (16 MiB)
-	Linger       time.Duration // how long a caught-up block waits for more records (250 ms)
+	Linger       time.Duration // least time from block to block of a caught-up partition (250 ms)
 	FetchMemory  int64         // bytes that lagging partitions may hold together (128 MiB)
 	Inserts      int           // inserts at once (4)
 

@@ -63,7 +63,8 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 // goes on growing, so that blocks get larger by themselves when inserts are
 // slow.
 func (f *partition) collect(ctx context.Context, from int64, fetched <-chan portion, free <-chan *pending, full chan<- *pending) error {
-	var rest portion // of the last portion, what did not fit into its block
+	var rest portion   // of the last portion, what did not fit into its block
+	var last time.Time // when the block before was handed over
 	defer func() { f.projector.memory.Release(rest.held) }()
 	for {
 		var block *pending
@@ -73,23 +74,23 @@ func (f *partition) collect(ctx context.Context, from int64, fetched <-chan port
 			return ctx.Err()
 		}
 		block.begin(from)
-		if err := f.fill(ctx, block, &rest, fetched, full); err != nil {
+		if err := f.fill(ctx, block, &rest, last, fetched, full); err != nil {
 			f.drop(block)
 			return err
 		}
-		from = rest.from
+		from, last = rest.from, time.Now()
 	}
 }
 
 // fill folds into one block until the writer has taken it.
-func (f *partition) fill(ctx context.Context, block *pending, rest *portion, fetched <-chan portion, full chan<- *pending) error {
+func (f *partition) fill(ctx context.Context, block *pending, rest *portion, last time.Time, fetched <-chan portion, full chan<- *pending) error {
 	var lingered <-chan time.Time
 	ready := false
 	for {
 		if rest.next != 0 {
 			f.take(block, rest)
 			if lingered == nil {
-				lingered = time.After(f.linger(rest.lagging))
+				lingered = time.After(f.linger(rest.lagging, time.Since(last)))
 			}
 		}
 		in, out := fetched, chan<- *pending(nil)
@@ -130,11 +131,14 @@ func (f *partition) take(block *pending, rest *portion) {
 	*rest = portion{from: rest.next, lagging: rest.lagging}
 }
 
-func (f *partition) linger(lagging bool) time.Duration {
+// linger is how long a block waits for more after its first record: the rest of
+// the pace since the block before, so that a lone event is folded almost at once
+// and a stream of them in few blocks.
+func (f *partition) linger(lagging bool, since time.Duration) time.Duration {
 	if lagging {
 		return max(laggingLinger, f.projector.cfg.Linger)
 	}
-	return f.projector.cfg.Linger
+	return max(shortLinger, f.projector.cfg.Linger-since)
 }
 
 func (f *partition) writeAll(ctx context.Context, full <-chan *pending, free chan<- *pending) error {
