@@ -34,6 +34,7 @@ type commands struct {
 	Tail    tailCmd    `cmd:"" help:"Print a project's events as they arrive."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what is running, what it survives, and the effective configuration."`
 	Engine  engineCmd  `cmd:"" help:"Find or fetch the ClickHouse engine ahead of the first start."`
+	Bench   benchCmd   `cmd:"" help:"Measure a gateway: events per second, latency, processor time."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/load"
+)
+
+// benchTableCmd measures each case on this gateway and on the baseline, several times in turn, on
+// the same broker, and compares medians.
+type benchTableCmd struct {
+	Out      string        `help:"File for the table, Markdown; without it only standard output." placeholder:"FILE"`
+	Runs     int           `help:"Runs of each case; medians are shown." default:"3"`
+	Duration time.Duration `help:"How long each run is measured." default:"4s"`
+	Brokers  []string      `help:"Kafka brokers; without any, an embedded broker in a process of its own." placeholder:"ADDR,…"`
+	JSON     bool          `name:"json" help:"Print every run as a JSON line."`
+}
+
+type benchCase struct {
+	name        string
+	batch       int
+	types       string
+	connections int
+	target      string // CPU-seconds per million that were aimed at
+}
+
+var benchCases = []benchCase{
+	{"1,000 log events a batch", 1000, load.Logs, 8, "1.2"},
+	{"100 log events a batch", 100, load.Logs, 16, "2.0"},
+	{"100 mixed events a batch", 100, load.Mixed, 16, "2.2"},
+	{"1 log event a batch", 1, load.Logs, 64, "a quarter of the baseline's"},
+}
+
+// benchRow is the medians of one case.
+type benchRow struct {
+	benchCase
+	ours, plain benchReport
+}
+
+func (c *benchTableCmd) Run(ctx context.Context, t *terminal) error {
+	if c.Runs < 1 {
+		return usagef("--runs must be at least 1")
+	}
+	stand, err := startStand(ctx, c.Brokers)
+	if err != nil {
+		return err
+	}
+	defer stand.close()
+	var rows []benchRow
+	for _, k := range benchCases {
+		row, err := c.measure(ctx, t, stand, k)
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+		rows = append(rows, row)
+	}
+	text := benchTable(rows, c)
+	if !c.JSON {
+		t.printf("%s", text)
+	}
+	if c.Out == "" {
+		return nil
+	}
+	return os.WriteFile(c.Out, []byte(text), 0o644)
+}
+
+// measure runs a case on both, in turn, so that what else the machine does falls on both.
+func (c *benchTableCmd) measure(ctx context.Context, t *terminal, stand *benchStand, k benchCase) (benchRow, error) {
+	runs := map[string][]benchReport{}
+	for range c.Runs {
+		for _, subject := range []string{subjectWeir, subjectBaseline} {
+			r, err := c.once(ctx, stand, subject, k)
+			if err != nil {
+				return benchRow{}, fmt.Errorf("%s: %w", subject, err)
+			}
+			if runs[subject] = append(runs[subject], r); c.JSON {
+				_ = t.json(r)
+			} else {
+				t.notef("%-26s %-9s %9.0f events/s\n", k.name, subject, r.EventsPerSecond)
+			}
+		}
+	}
+	return benchRow{benchCase: k, ours: median(runs[subjectWeir]), plain: median(runs[subjectBaseline])}, nil
+}
+
+func (c *benchTableCmd) once(ctx context.Context, stand *benchStand, subject string, k benchCase) (benchReport, error) {
+	under, err := stand.start(ctx, subject, "")
+	if err != nil {
+		return benchReport{}, err
+	}
+	defer under.close()
+	l := benchLoad{Batch: k.batch, Types: k.types, Connections: k.connections, Duration: c.Duration, Warmup: time.Second, Seed: 1}
+	if subject == subjectWeir {
+		l.Paced = 0.7
+	}
+	return under.measure(ctx, l)
+}
+
+// median is the run in the middle by processor time.
+func median(runs []benchReport) benchReport {
+	slices.SortFunc(runs, func(a, b benchReport) int {
+		if perMillion(a.Result) < perMillion(b.Result) {
+			return -1
+		}
+		return 1
+	})
+	return runs[len(runs)/2]
+}
+
+// perMillion is 0 where it was not measured.
+func perMillion(r load.Result) float64 {
+	if r.CPUSecondsPerMillion == nil {
+		return 0
+	}
+	return *r.CPUSecondsPerMillion
+}
+
+func benchTable(rows []benchRow, c *benchTableCmd) string {
+	var b strings.Builder
+	broker := "the embedded broker (unsynced) in its own process"
+	if len(c.Brokers) > 0 {
+		broker = fmt.Sprintf("%d Kafka brokers, acks=all", len(c.Brokers))
+	}
+	fmt.Fprintf(&b, "# Benchmarks of the gateway\n\nWritten by `make bench`. %s; %d × %s, %s %s/%s; %s; medians of %d runs of %v.\n\n",
+		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH, broker, c.Runs, c.Duration)
+	b.WriteString("CPU is processor seconds of the gateway's process per million events of about 300 bytes, everything on.\n" +
+		"The baseline is the same endpoint written plainly (`ingest/baseline`): net/http, encoding/json, kafka-go `Client.Produce`,\n" +
+		"the same checks. Load generator, gateway and broker share the machine, so events per second say less than CPU.\n\n")
+	b.WriteString("| case | CPU | aim | baseline's CPU | times less | events/s | baseline's | p99 at 70 % |\n|---|---|---|---|---|---|---|---|\n")
+	for _, r := range rows {
+		ours, plain, ratio := perMillion(r.ours.Result), perMillion(r.plain.Result), "?"
+		if ours > 0 {
+			ratio = fmt.Sprintf("%.1f", plain/ours)
+		}
+		fmt.Fprintf(&b, "| %s, %d connections | %.2f | %s | %.2f | %s | %.0f | %.0f | %.1f ms |\n",
+			r.name, r.connections, ours, r.target, plain, ratio, r.ours.EventsPerSecond, r.plain.EventsPerSecond, r.ours.Paced.Latency.P99)
+	}
+	return b.String()
+}
+
+// processor names what the machine computes with.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "processor"
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "processor"
+}
