@@ -140,9 +140,9 @@ func (n *normaliser) digitValue(s string) bool {
 		n.take("mac", "<mac>", n.seen(macLength(s))) ||
 		n.take("email", "<email>", n.seen(emailLength(s))) ||
 		n.take("hex", "<hex>", n.seen(hexLength(s))) ||
-		n.take("id", "<id>", n.seen(idLength(s))) ||
 		n.take("duration", "<duration>", n.seen(durationLength(s))) ||
 		n.take("size", "<size>", n.seen(sizeLength(s))) ||
+		numberLength(s) < wordLength(s) && n.take("id", "<id>", n.seen(idLength(s))) ||
 		n.take("number", "<n>", n.seen(numberLength(s)))
 }
 

@@ -212,10 +212,28 @@ func podSuffix(s string) int {
 // idLength reads a run of letters and digits that nobody would write: x7f9k2ab, 01ARZ3NDEKTSV4RRFFQ69G5FAV.
 func idLength(s string) int {
 	n := wordLength(s)
-	if n >= 8 && isRandom(s[:n]) && (n == len(s) || s[n] != '(') {
+	if n < 4 || n < len(s) && s[n] == '(' {
+		return 0
+	}
+	if n >= 8 && isRandom(s[:n]) || n < 8 && isShortRandom(s[:n]) {
 		return n
 	}
 	return 0
+}
+
+// isShortRandom says whether a short word is no name: a digit in front and more of them among letters (7f3a), or
+// a change with nearly every sign (x7f9k2). Names like log4j2 and e2e change less.
+func isShortRandom(s string) bool {
+	changes := 0
+	for i := 1; i < len(s); i++ {
+		if isDigit(s[i]) != isDigit(s[i-1]) {
+			changes++
+		}
+	}
+	if isDigit(s[0]) || isHex(s) {
+		return changes >= 2 && !strings.HasSuffix(s, "bit")
+	}
+	return len(s) >= 6 && changes >= 4
 }
 
 // isRandom says whether a word changes between letters and digits, and between cases, more often than
