@@ -35,6 +35,15 @@ func BenchmarkParsePayload(b *testing.B) {
 	}
 }
 
+// BenchmarkExplain is the cost of saying why, which is paid once per group and not per occurrence.
+func BenchmarkExplain(b *testing.B) {
+	p := find(b, readCorpus(b), "java/spring-orders-place")
+	b.ReportAllocs()
+	for b.Loop() {
+		Explain("prj_1", p)
+	}
+}
+
 // find gives the first occurrence of a group.
 func find(t testing.TB, all []occurrence, group string) Payload {
 	for _, o := range all {

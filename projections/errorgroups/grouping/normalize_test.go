@@ -28,6 +28,7 @@ func TestNormalize(t *testing.T) {
 		{"id 01ARZ3NDEKTSV4RRFFQ69G5FAV", "id <id>"},
 		{"token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_123 expired", "token <id> expired"},
 		{"com.acme.Cart@6d06d69c is closed", "com.acme.Cart@<hex> is closed"},
+		{"pi_3MtwBwLkdIwHu7ix28a3tqPa failed", "pi_<id> failed"},
 		{"txn 7f3a and a3f9 and x7f9k2", "txn <id> and <id> and <id>"},
 		{`to access property __reactFiber$b6c78e70asw`, `to access property __reactFiber$<id>`},
 		{"e2e tests of b2b and log4j2 with i18n", "e2e tests of b2b and log4j2 with i18n"},

@@ -280,7 +280,9 @@ func tokenLength(s string) int {
 			return i
 		}
 	}
-	s = s[:min(len(s), maxMessageBytes)]
+	if i := strings.IndexByte(s[:min(len(s), 8)], '_'); i > 0 && wordLength(s) == i && !hasDigit(s[:i]) {
+		return 0 // the kind before the id stays: cus_, pi_
+	}
 	i := 0
 	for i < len(s) && (isAlnum(s[i]) || strings.IndexByte("+/=_-", s[i]) >= 0) {
 		i++
