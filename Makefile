@@ -40,8 +40,12 @@ soak: build ## The long crash and load runs
 	WEIR_SOAK=1 go test -count=1 -timeout 2h -v -run 'Soak|Crash' ./integration/...
 
 .PHONY: bench
-bench: ## Benchmarks beside the code
-	go test -run '^$$' -bench . -benchmem ./schemas ./eventlog ./ingest ./projections/...
+bench: build ## The gateway side by side with a plainly written one; writes docs/benchmarks.md
+	$(BIN) bench table --out docs/benchmarks.md
+
+.PHONY: bench-code
+bench-code: ## Benchmarks beside the code
+	go test -run '^$$' -bench . -benchmem ./schemas ./eventlog ./ingest/... ./projections/...
 
 .PHONY: fuzz
 fuzz: ## Fuzz the parsers, FUZZTIME each (60s)

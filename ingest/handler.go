@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"weir/ingest/receipts"
 	"weir/internal/httpapi"
@@ -19,6 +20,7 @@ type Handler struct {
 	breaker breaker
 	metrics *metrics
 	pool    sync.Pool // of *request
+	lanes   [16]byte  // random, so that gateways don't all use one partition at a time
 
 	draining atomic.Bool
 }
@@ -36,7 +38,7 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, book: book}
+	h := &Handler{cfg: cfg, book: book, lanes: newBatchID(time.Time{})}
 	h.budget.limit = cfg.BytesInFlight
 	h.breaker.now = cfg.Now
 	h.metrics = newMetrics(cfg.Registerer, &h.budget)

@@ -24,6 +24,7 @@ type benchCmd struct {
 const (
 	subjectWeir     = "weir"
 	subjectBaseline = "baseline"
+	subjectBare     = "bare" // HTTP, key and signature alone
 )
 
 // benchLoad is what is sent.
@@ -46,7 +47,7 @@ type benchIngestCmd struct {
 	Secret  string   `help:"Webhook secret that belongs to --key." env:"WEIR_WEBHOOK_SECRET" placeholder:"SECRET"`
 	Data    string   `help:"Data folder whose admin token is used for --target." env:"WEIR_DATA_DIR" default:"${data_dir}" placeholder:"DIR"`
 	Token   string   `help:"Admin token for --target, instead of the data folder's." env:"WEIR_ADMIN_TOKEN" placeholder:"TOKEN"`
-	Subject string   `help:"What is started without --target: this gateway, or the plainly written baseline." enum:"weir,baseline" default:"weir"`
+	Subject string   `help:"What is started without --target: this gateway, the plainly written baseline, or HTTP and signature alone." enum:"weir,baseline,bare" default:"weir"`
 	Brokers []string `help:"Kafka brokers for the server that is started; without any, an embedded broker in a process of its own." placeholder:"ADDR,…"`
 	Profile string   `name:"cpuprofile" help:"File for a CPU profile of the server that is started." placeholder:"FILE"`
 	JSON    bool     `name:"json" help:"Print JSON."`

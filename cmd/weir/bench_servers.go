@@ -65,7 +65,8 @@ type benchBaselineCmd struct {
 	Brokers []string `env:"WEIR_KAFKA_BROKERS" required:""`
 	Key     string   `env:"WEIR_API_KEY" required:""`
 	Secret  string   `env:"WEIR_WEBHOOK_SECRET" required:""`
-	Profile string   `name:"cpuprofile"`
+	Bare    bool
+	Profile string `name:"cpuprofile"`
 }
 
 func (c *benchBaselineCmd) Run(ctx context.Context, t *terminal) error {
@@ -80,7 +81,7 @@ func (c *benchBaselineCmd) serve(ctx context.Context, t *terminal) error {
 	}
 	server := &baseline.Server{
 		Brokers: c.Brokers, Partitions: log.Partitions(eventlog.EventsTopic(schemas.Log)),
-		Project: "prj_bench", Key: c.Key, Secret: []byte(c.Secret),
+		Project: "prj_bench", Key: c.Key, Secret: []byte(c.Secret), Bare: c.Bare,
 	}
 	if err := log.Close(ctx); err != nil {
 		return err

@@ -104,8 +104,11 @@ func (s *benchStand) start(ctx context.Context, subject, profile string) (*bench
 	env := []string{"WEIR_KAFKA_BROKERS=" + brokers}
 	args := []string{"bench", "gateway", "--roles", "ingest", "--http", "127.0.0.1:0", "--log-format", "json",
 		"--data", filepath.Join(s.folder, "gateway"), "--events-per-second", "0", "--batches-per-second", "0"}
-	if subject == subjectBaseline {
+	if subject != subjectWeir {
 		args = []string{"bench", "baseline"}
+		if subject == subjectBare {
+			args = append(args, "--bare")
+		}
 		env = append(env, "WEIR_API_KEY="+s.project.APIKey.Reveal(), "WEIR_WEBHOOK_SECRET="+s.project.WebhookSecret.Reveal())
 	} else {
 		env = append(env, "WEIR_MASTER_KEY="+s.master)
