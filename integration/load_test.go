@@ -17,6 +17,8 @@ type load struct {
 	largest int // events in a batch
 	keyed   bool
 	who     credentials
+	// never503 makes a 503 an answer that must not be, instead of one to repeat.
+	never503 bool
 	// bases gives the addresses that may be asked, at each request anew.
 	bases  func() []string
 	ledger *ledger
@@ -75,13 +77,26 @@ func (l *load) deliver(ctx context.Context, rng *rand.Rand, b *batch) {
 			l.ledger.settle(b, refused)
 			return
 		case err == nil:
-			if _, err := a.problem(); err != nil {
-				l.ledger.object("batch %s: %v", b.name, err)
+			if _, err := a.problem(); err != nil || l.never503 {
+				l.ledger.object("batch %s was answered %s %v", b.name, a, err)
 			}
 		}
 		if !l.keyed && (err != nil || a.status == http.StatusServiceUnavailable) {
 			pause(ctx, rng)
 			return
+		}
+	}
+}
+
+// finish delivers what was under way when the clients were stopped.
+func (l *load) finish(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	rng := rand.New(rand.NewPCG(l.seed, 99))
+	for _, b := range l.ledger.batches {
+		if b.fate == unknown && l.keyed {
+			l.deliver(ctx, rng, b)
 		}
 	}
 }

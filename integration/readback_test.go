@@ -120,7 +120,7 @@ func askEnds(ctx context.Context, client *kafka.Client, ends map[topicPartition]
 
 func partitionRecords(ctx context.Context, brokers []string, at topicPartition, end int64, project string) ([]string, error) {
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: brokers, Topic: at.topic, Partition: at.partition, MinBytes: 1, MaxBytes: 16 << 20, MaxWait: time.Second,
+		Brokers: brokers, Topic: at.topic, Partition: at.partition, MinBytes: 1, MaxBytes: 16 << 20, MaxWait: 50 * time.Millisecond,
 	})
 	defer reader.Close()
 	var values []string
