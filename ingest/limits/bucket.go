@@ -11,6 +11,13 @@ type bucket struct {
 	events  float64
 	batches float64
 	at      time.Time
+
+	// What was taken here and not yet told to other gateways, which may be
+	// negative after a refund, and whether the bucket waits in Buckets.untold.
+	untoldEvents  int64
+	untoldBatches int64
+	since         time.Time // of the oldest untold change
+	waits         bool
 }
 
 func newBucket(r Rates, now time.Time) *bucket {
@@ -73,5 +80,5 @@ func (b *bucket) standing() Standing {
 
 // whole says that the bucket is as a new one would be, so that it may be forgotten.
 func (b *bucket) whole() bool {
-	return b.events >= float64(b.rates.EventsPerSecond) && b.batches >= float64(b.rates.BatchesPerSecond)
+	return !b.waits && b.events >= float64(b.rates.EventsPerSecond) && b.batches >= float64(b.rates.BatchesPerSecond)
 }

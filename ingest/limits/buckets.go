@@ -15,6 +15,9 @@ type Buckets struct {
 	mu     sync.Mutex
 	byName map[string]*bucket
 	swept  time.Time
+
+	sharing bool     // changes are kept for Untold
+	untold  []string // projects with changes that others have not been told
 }
 
 // New makes an empty set; every project starts with full buckets.
@@ -38,6 +41,7 @@ func (b *Buckets) Admit(project string, r Rates, now time.Time) Standing {
 	if r.BatchesPerSecond > 0 {
 		k.batches--
 	}
+	b.note(project, k, 0, 1, now)
 	return k.standing()
 }
 
@@ -55,12 +59,14 @@ func (b *Buckets) Charge(project string, r Rates, events int, now time.Time) Sta
 	if r.EventsPerSecond > 0 {
 		if k.events < 0 {
 			k.giveBack(0)
+			b.note(project, k, 0, -1, now)
 			s := k.standing()
 			s.RetryAfter = until(-k.events, r.EventsPerSecond)
 			return s
 		}
 		k.events -= float64(events)
 	}
+	b.note(project, k, events, 0, now)
 	return k.standing()
 }
 
@@ -74,6 +80,7 @@ func (b *Buckets) Refund(project string, r Rates, events int, now time.Time) Sta
 	defer b.mu.Unlock()
 	k := b.bucket(project, r, now)
 	k.giveBack(events)
+	b.note(project, k, -events, -1, now)
 	return k.standing()
 }
 
@@ -113,6 +120,8 @@ func (b *Buckets) sweep(now time.Time) {
 	for project, k := range b.byName {
 		if k.refill(now); k.whole() {
 			delete(b.byName, project)
+		} else {
+			b.restate(project, k, now)
 		}
 	}
 }
