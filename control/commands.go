@@ -121,17 +121,23 @@ func actor(p httpapi.Principal) string {
 
 // run decides, appends and waits. Neither the command nor its facts are logged.
 func (c *Commands) run(ctx context.Context, by, projectID string, cmd command) error {
+	_, err := c.runTo(ctx, by, projectID, cmd)
+	return err
+}
+
+// runTo is run; next is the offset after what was appended, 0 when that was nothing.
+func (c *Commands) runTo(ctx context.Context, by, projectID string, cmd command) (next int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	facts, err := c.decide(cmd)
 	if err == nil && len(facts) > 0 {
-		err = c.settle(ctx, by, projectID, facts)
+		next, err = c.settle(ctx, by, projectID, facts)
 	}
 	c.dir.metrics.commands.WithLabelValues(cmd.name(), outcome(err)).Inc()
 	if err == nil && len(facts) > 0 {
 		c.logger.Info("control changed", "command", cmd.name(), "project", projectID, "by", by)
 	}
-	return err
+	return next, err
 }
 
 func outcome(err error) string {
@@ -155,30 +161,31 @@ func (c *Commands) decide(cmd command) ([]fact, error) {
 }
 
 // settle appends the facts as one set, so that all are in the log or none, and
-// waits until the Directory has folded the last.
-func (c *Commands) settle(ctx context.Context, by, projectID string, facts []fact) error {
+// waits until the Directory has folded the last. next is the offset after it.
+func (c *Commands) settle(ctx context.Context, by, projectID string, facts []fact) (next int64, err error) {
 	now := c.now().UTC()
 	set := eventlog.Set{Key: []byte(projectID), Time: now}
 	_, _ = rand.Read(set.Batch[:])
 	for _, f := range facts {
 		value, err := event{at: now, by: by, project: projectID, data: f}.encode()
 		if err != nil {
-			return httpapi.Errorf(httpapi.CodeInternal, "the change could not be encoded").Because(err)
+			return 0, httpapi.Errorf(httpapi.CodeInternal, "the change could not be encoded").Because(err)
 		}
 		set.Values = append(set.Values, value)
 	}
 	first, err := c.log.Append(ctx, eventlog.ControlTopic, controlPartition, set)
 	if errors.Is(err, eventlog.ErrOverloaded) {
-		return httpapi.Errorf(httpapi.CodeOverloaded, "too much waits for the log; nothing was changed, send it again").
+		return 0, httpapi.Errorf(httpapi.CodeOverloaded, "too much waits for the log; nothing was changed, send it again").
 			Because(err).After(time.Second)
 	}
 	if err != nil {
-		return httpapi.Errorf(httpapi.CodeUnavailable, "the log did not acknowledge the change; look whether it was made, else send it again").
+		return 0, httpapi.Errorf(httpapi.CodeUnavailable, "the log did not acknowledge the change; look whether it was made, else send it again").
 			Because(err).After(time.Second)
 	}
-	if err := c.dir.Wait(ctx, first+int64(len(facts))); err != nil {
-		return httpapi.Errorf(httpapi.CodeUnavailable, "the change is in the log, and this node has not read it yet; look again soon").
+	next = first + int64(len(facts))
+	if err := c.dir.Wait(ctx, next); err != nil {
+		return 0, httpapi.Errorf(httpapi.CodeUnavailable, "the change is in the log, and this node has not read it yet; look again soon").
 			Because(err).After(time.Second)
 	}
-	return nil
+	return next, nil
 }

@@ -18,7 +18,7 @@ const eventVersion = 1
 // with the project's id as the record's key, because the project is the entity
 // whose history a record belongs to; the ids of its keys are in data.
 type event struct {
-	at      time.Time // the deciding node's clock; only ever shown, never compared
+	at      time.Time // the deciding node's clock; shown, and for triage compared with when errors were seen
 	by      string    // "admin", "key:<key id>" or "tenant:<operator project>"
 	project string
 	data    fact
@@ -81,6 +81,11 @@ var newFact = map[string]func() fact{
 	operatorSet{}.kind():    func() fact { return &operatorSet{} },
 	keyCreated{}.kind():     func() fact { return &keyCreated{} },
 	keyRevoked{}.kind():     func() fact { return &keyRevoked{} },
+	groupResolved{}.kind():  func() fact { return &groupResolved{} },
+	groupIgnored{}.kind():   func() fact { return &groupIgnored{} },
+	groupReopened{}.kind():  func() fact { return &groupReopened{} },
+	groupMerged{}.kind():    func() fact { return &groupMerged{} },
+	groupUnmerged{}.kind():  func() fact { return &groupUnmerged{} },
 }
 
 // Why a record is left out of the fold.
