@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -79,12 +80,11 @@ func DecodeCursor(list, s string, v any) error {
 
 // WriteJSON answers with status and v as JSON. When v cannot be encoded, it answers 500 instead.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
-	body, err := json.Marshal(v)
+	body, err := encode(v)
 	if err != nil {
 		WriteProblem(w, Problem{Code: CodeInternal})
 		return
 	}
-	body = append(body, '\n')
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
@@ -93,4 +93,14 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
+}
+
+// encode gives v as one line of JSON. No answer of ours is ever HTML, so <, > and & stay as they
+// are: a detail that says "Bearer <API_KEY>" should read so in a terminal, too.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
 }

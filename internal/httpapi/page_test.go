@@ -92,3 +92,16 @@ func TestPageIsNeverNull(t *testing.T) {
 		t.Error("what cannot be encoded must be a 500")
 	}
 }
+
+func TestAnswersAreNotEscapedForHTML(t *testing.T) {
+	w := httptest.NewRecorder()
+	WriteJSON(w, 200, map[string]string{"message": "a < b && c > d"})
+	if got := w.Body.String(); got != "{\"message\":\"a < b && c > d\"}\n" {
+		t.Error(got)
+	}
+	w = httptest.NewRecorder()
+	WriteProblem(w, ProblemOf(Unauthorized()))
+	if got := w.Body.String(); !strings.Contains(got, "Bearer <API_KEY>") {
+		t.Error(got)
+	}
+}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -124,11 +123,11 @@ func WriteProblem(w http.ResponseWriter, p Problem) {
 	h.Set("Cache-Control", "no-store")
 	h.Del("Content-Length")
 	w.WriteHeader(p.Status)
-	body, err := json.Marshal(p)
+	body, err := encode(p)
 	if err != nil { // only strings and numbers: cannot fail
 		return
 	}
-	_, _ = w.Write(append(body, '\n'))
+	_, _ = w.Write(body)
 }
 
 func (p Problem) complete(requestID string) Problem {
