@@ -40,6 +40,8 @@ type Directory struct {
 	ready  chan struct{}
 	waitMu sync.Mutex
 	moved  chan struct{} // closed and replaced whenever next moves
+
+	targets sync.Map // endpoint id → *Target, opened from the version it has
 }
 
 // NewDirectory makes an empty Directory that knows only the admin. It fails

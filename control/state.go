@@ -13,6 +13,8 @@ type state struct {
 	projects map[string]*project
 	keys     map[string]*key // by key id, over all projects
 	order    []string        // project ids, oldest first
+
+	endpoints map[string]*endpoint // by endpoint id, over all projects; deleted ones are gone
 }
 
 type project struct {
@@ -23,6 +25,8 @@ type project struct {
 	limits   Limits
 	sealed   string   // the webhook secret
 	keys     []string // key ids, oldest first, revoked ones too
+
+	endpoints []string // endpoint ids, oldest first
 }
 
 type key struct {
@@ -36,7 +40,7 @@ type key struct {
 }
 
 func newState() *state {
-	return &state{projects: map[string]*project{}, keys: map[string]*key{}}
+	return &state{projects: map[string]*project{}, keys: map[string]*key{}, endpoints: map[string]*endpoint{}}
 }
 
 // apply folds one event. An event that makes no sense in this state changes
