@@ -16,7 +16,7 @@ func (q *request) admit() error {
 	if !isJSON(q.r.Header["Content-Type"]) {
 		return httpapi.Errorf(httpapi.CodeInvalidContentType, "send Content-Type: application/json, once; it may have parameters")
 	}
-	if q.r.ContentLength > int64(q.h.cfg.MaxBatchBytes) {
+	if q.r.ContentLength > int64(q.maxBytes) {
 		return q.tooLarge()
 	}
 	return q.makeRoom()
@@ -32,7 +32,7 @@ func isJSON(values []string) bool {
 
 func (q *request) tooLarge() error {
 	return httpapi.Errorf(httpapi.CodeBatchTooLarge,
-		"a batch may have %d bytes, as sent and as unpacked: split it into smaller batches", q.h.cfg.MaxBatchBytes)
+		"a batch may have %d bytes, as sent and as unpacked: split it into smaller batches", q.maxBytes)
 }
 
 // makeRoom sheds the request when the gateway can't or need not take it now.

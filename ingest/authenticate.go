@@ -13,7 +13,7 @@ func (q *request) authenticate() error {
 	if !ok || caller.ProjectID == "" {
 		return httpapi.Unauthorized()
 	}
-	q.caller, q.rates = caller, q.h.cfg.rates(&caller)
+	q.caller, q.rates, q.maxBytes = caller, q.h.cfg.rates(&caller), q.h.cfg.batchBytes(&caller)
 	httpapi.NotePrincipal(q.r.Context(), httpapi.Principal{ProjectID: caller.ProjectID, KeyID: caller.KeyID})
 	if !caller.MayIngest {
 		return httpapi.Errorf(httpapi.CodeForbidden, `this key lacks the scope "ingest": use a key that has it`)

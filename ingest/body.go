@@ -27,7 +27,7 @@ func (q *request) readBody() error {
 		n, err := q.r.Body.Read(room.bytes[len(room.bytes):cap(room.bytes)])
 		room.bytes = room.bytes[:len(room.bytes)+n]
 		switch {
-		case len(room.bytes) > q.h.cfg.MaxBatchBytes:
+		case len(room.bytes) > q.maxBytes:
 			return q.tooLarge()
 		case err == io.EOF:
 			q.sent, q.bodyRead, q.received = room.bytes, true, q.h.cfg.Now()

@@ -34,6 +34,7 @@ type Caller struct {
 	// Limits of this project, nil where it has the service's.
 	EventsPerSecond  *int
 	BatchesPerSecond *int
+	BatchBytes       *int64
 }
 
 // Directory finds callers. Lookup is called once per request, from many
@@ -76,7 +77,8 @@ type Config struct {
 	// Limiter; nil is limits.New().
 	Limiter Limiter
 
-	// MaxBatchBytes bounds a body as sent and as unpacked (5 MiB).
+	// MaxBatchBytes bounds a body as sent and as unpacked (5 MiB), unless its
+	// project has a limit of its own.
 	MaxBatchBytes int
 
 	// BytesInFlight bounds the memory of all bodies together (256 MiB, at
@@ -150,6 +152,15 @@ func (c Config) rates(caller *Caller) limits.Rates {
 		r.BatchesPerSecond = *caller.BatchesPerSecond
 	}
 	return r
+}
+
+// batchBytes is the size limit of a caller's batches. However large a project's
+// own is, four of its bodies fit into memory.
+func (c Config) batchBytes(caller *Caller) int {
+	if caller.BatchBytes == nil {
+		return c.MaxBatchBytes
+	}
+	return int(min(max(*caller.BatchBytes, 0), c.BytesInFlight/4))
 }
 
 // topics are the names of the events topics by type, made once.

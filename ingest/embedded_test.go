@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/eventlog"
+	"weir/ingest/limits"
 	"weir/internal/broker"
 	"weir/schemas"
 )
@@ -22,16 +23,23 @@ type portal struct {
 	stop func()
 }
 
-func startPortal(t *testing.T, b *broker.Broker, gateway string) *portal {
+func startPortal(t *testing.T, b *broker.Broker, gateway string, change ...func(*Config, *eventlog.Log)) *portal {
 	t.Helper()
 	logger := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	log, err := eventlog.Open(t.Context(), eventlog.Config{Brokers: b.Addrs(), Partitions: 3, Replication: 1, Logger: logger})
+	log, err := eventlog.Open(t.Context(), eventlog.Config{
+		Brokers: b.Addrs(), Partitions: 3, Replication: 1, Logger: logger,
+		Topics: []eventlog.Topic{{Name: limits.Topic, Partitions: 1}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	caught := make(chan struct{})
 	door := &signalling{Log: log, caught: caught}
-	h, err := New(Config{Log: door, Directory: everybody(), Gateway: gateway, Logger: logger})
+	cfg := Config{Log: door, Directory: everybody(), Gateway: gateway, Logger: logger}
+	for _, c := range change {
+		c(&cfg, log)
+	}
+	h, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ type request struct {
 
 	caller   Caller
 	rates    limits.Rates
+	maxBytes int // of the body
 	standing limits.Standing
 
 	sent     []byte  // the body as sent, once all of it was read

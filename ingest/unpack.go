@@ -47,7 +47,7 @@ func (q *request) unpackWith(open func(io.Reader) (io.Reader, func(), error)) er
 		n, err := src.Read(room.bytes[len(room.bytes):cap(room.bytes)])
 		room.bytes = room.bytes[:len(room.bytes)+n]
 		switch {
-		case len(room.bytes) > q.h.cfg.MaxBatchBytes:
+		case len(room.bytes) > q.maxBytes:
 			return q.tooLarge()
 		case err == io.EOF:
 			q.body = room.bytes

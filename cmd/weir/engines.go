@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/eventlog"
+	"weir/ingest/limits"
 	"weir/internal/broker"
 	"weir/internal/clickhouse"
 	"weir/readmodel"
@@ -74,6 +75,13 @@ func (p *portal) clickHouse() readmodel.ConnectConfig {
 // retried behind its back.
 const appendTimeout = 8 * time.Second
 
+// topics are those that not every user of the log needs.
+func topics() []eventlog.Topic {
+	return []eventlog.Topic{
+		{Name: limits.Topic, Partitions: 1, Retention: limits.TopicRetention, Single: true},
+	}
+}
+
 // logPatience is how long an unreachable log is tried at the start before it is an error.
 const logPatience = 30 * time.Second
 
@@ -83,8 +91,8 @@ func (p *portal) openLog(ctx context.Context) error {
 	for {
 		log, err := eventlog.Open(ctx, eventlog.Config{
 			Brokers: p.brokers, Embedded: embedded, Partitions: p.cfg.LogPartitions, Replication: p.cfg.LogReplicas,
-			AppendTimeout: appendTimeout,
-			Logger:        p.logger, Registerer: p.registry,
+			AppendTimeout: appendTimeout, Topics: topics(),
+			Logger: p.logger, Registerer: p.registry,
 		})
 		if err == nil {
 			p.log = log

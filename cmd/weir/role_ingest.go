@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/go-chi/chi/v5"
 
 	"weir/control"
@@ -11,7 +13,12 @@ import (
 
 // startIngest wires the gateway: it looks callers up in the Directory and appends to the log.
 func (p *portal) startIngest(r chi.Router) error {
+	limiter, err := p.limiter()
+	if err != nil {
+		return err
+	}
 	gateway, err := ingest.New(ingest.Config{
+		Limiter:   limiter,
 		Log:       p.log,
 		Directory: callers{p.directory},
 		Gateway:   p.gateway(),
@@ -20,7 +27,7 @@ func (p *portal) startIngest(r chi.Router) error {
 			BatchesPerSecond: p.cfg.BatchesPerSecond,
 		},
 		MaxBatchBytes: int(p.cfg.BatchBytes),
-		BytesInFlight: p.cfg.BytesInFlight,
+		BytesInFlight: p.bytesInFlight(),
 		Logger:        p.logger,
 		Registerer:    p.registry,
 	})
@@ -28,10 +35,30 @@ func (p *portal) startIngest(r chi.Router) error {
 		return err
 	}
 	p.run("receipts", gateway.Run)
-	p.ingestReady = gateway.Ready
-	p.ready.add("ingest", gateway.Ready)
+	p.ingestReady = func() error { return errors.Join(gateway.Ready(), limiterReady(limiter)) }
+	p.ready.add("ingest", p.ingestReady)
 	p.drain = append(p.drain, gateway.Drain)
 	r.Method("POST", "/api/ingest", gateway)
+	return nil
+}
+
+// limiter holds projects to their rates: over all gateways together, unless there can be only this one.
+func (p *portal) limiter() (ingest.Limiter, error) {
+	if len(p.cfg.KafkaBrokers) == 0 {
+		return limits.New(), nil
+	}
+	shared, err := limits.NewShared(limits.SharedConfig{Log: p.log, Gateway: p.gateway(), Logger: p.logger, Registerer: p.registry})
+	if err != nil {
+		return nil, err
+	}
+	p.run("limits", shared.Run)
+	return shared, nil
+}
+
+func limiterReady(l ingest.Limiter) error {
+	if shared, ok := l.(*limits.Shared); ok && !shared.Ready() {
+		return errors.New("limits: still reading what other gateways told of the projects' rates")
+	}
 	return nil
 }
 
@@ -51,7 +78,15 @@ func (c callers) Lookup(bearer string) (ingest.Caller, bool) {
 		Secret:           found.SigningKey(),
 		EventsPerSecond:  optional(found.Limits.EventsPerSecond),
 		BatchesPerSecond: optional(found.Limits.BatchesPerSecond),
+		BatchBytes:       batchBytes(found.Limits.BatchBytes),
 	}, true
+}
+
+func batchBytes(l control.Limit) *int64 {
+	if !l.Set {
+		return nil
+	}
+	return &l.N
 }
 
 func optional(l control.Limit) *int {
