@@ -42,6 +42,7 @@ func (p *portal) startProject() error {
 		return err
 	}
 	p.projector = projector
+	p.startTenants()
 	p.run("projector", func(ctx context.Context) error {
 		if !p.awaitDatabase(ctx) {
 			return nil
