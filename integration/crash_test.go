@@ -63,9 +63,7 @@ func singleWitness(t *testing.T, s *server, who credentials, l *ledger, seed uin
 	t.Helper()
 	d := s.doctor()
 	return &witness{t: t, server: s, who: who, admin: adminToken(t, s), brokers: d.Log.Brokers, ledger: l, seed: seed, exactly: exactly,
-		clickHouse: func(sql string) int {
-			return queryNumber(t, d.ClickHouse.HTTP, strings.Replace(sql, " FROM ", " FROM weir.", 1))
-		}}
+		clickHouse: askClickHouse(t, d.ClickHouse.Native, "weir")}
 }
 
 func adminToken(t testing.TB, s *server) string {

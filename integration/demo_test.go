@@ -93,7 +93,7 @@ func (s *server) printed(heading string) string {
 
 func (s *server) bash(line string) string {
 	s.t.Helper()
-	o := finish(s.t, exec.Command("bash", "-c", line))
+	o := finish(s.t, exec.Command("bash", "-c", line), time.Minute)
 	if o.code != 0 {
 		s.t.Fatalf("bash -c %s: exit code %d: %s", line, o.code, o.stderr)
 	}

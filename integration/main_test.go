@@ -55,9 +55,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build makes the binary under test: the plain one, as it is shipped, not the one with the race
+// build makes the binary under test, unless WEIR_TEST_BINARY names one: the plain one, as it is shipped, not the one with the race
 // detector. The packages' own tests run with that; here time and memory should be the real ones.
 var build = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("WEIR_TEST_BINARY"); path != "" {
+		return filepath.Abs(path)
+	}
 	path := filepath.Join(binaries, "weir")
 	cmd := exec.Command("go", "build", "-o", path, "./cmd/weir")
 	cmd.Dir = ".."

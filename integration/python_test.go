@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A client in another language, written from the specification alone, sees each status code with
@@ -16,7 +17,7 @@ func TestClientInPython(t *testing.T) {
 	s := serve(t, "INGEST_RATE_LIMIT_BATCHES_PER_SECOND=30")
 	who := s.project("python")
 	cmd := exec.Command("python3", "testdata/client.py", s.base(), who.APIKey, who.WebhookSecret)
-	o := finish(t, cmd)
+	o := finish(t, cmd, time.Minute)
 	if o.code != 0 {
 		t.Fatalf("the client failed: %s", o.stderr)
 	}

@@ -226,11 +226,11 @@ func weir(t testing.TB, env []string, args ...string) outcome {
 	t.Helper()
 	cmd := exec.Command(binary(t), args...)
 	cmd.Env = environment(env...)
-	return finish(t, cmd)
+	return finish(t, cmd, 2*time.Minute)
 }
 
 // finish runs a command and kills it with the test process, or when it takes too long.
-func finish(t testing.TB, cmd *exec.Cmd) outcome {
+func finish(t testing.TB, cmd *exec.Cmd, within time.Duration) outcome {
 	t.Helper()
 	var stdout, stderr transcript
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -239,17 +239,17 @@ func finish(t testing.TB, cmd *exec.Cmd) outcome {
 	if err != nil {
 		t.Fatalf("starting %v: %v", cmd.Args, err)
 	}
-	patience := time.NewTimer(2 * time.Minute)
+	patience := time.NewTimer(within)
 	defer patience.Stop()
 	select {
 	case <-process.Ended():
 	case <-patience.C:
 		process.Kill()
-		t.Errorf("%v had not ended after two minutes", cmd.Args)
+		t.Errorf("%v had not ended after %v:\n%s", cmd.Args, within, stderr.end())
 	}
 	o := outcome{stdout: stdout.String(), stderr: stderr.String(), took: time.Since(began)}
 	var exit *exec.ExitError
-	if err := process.Err(); errors.As(err, &exit) {
+	if err := process.Err(); errors.As(err, &exit) { // -1 after a signal
 		o.code = exit.ExitCode()
 	} else if err != nil {
 		t.Fatalf("running %v: %v", cmd.Args, err)

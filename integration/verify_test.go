@@ -252,14 +252,14 @@ func (w *witness) checkTables(present []*event) {
 	}
 	project := " WHERE project_id = '" + w.who.ProjectID + "'"
 	for sql, want := range map[string]int{
-		"SELECT count() FROM events" + project:                len(present),
-		"SELECT uniqExact(event_id) FROM events" + project:    len(present),
-		"SELECT sum(count) FROM error_groups" + project:       count["error"],
-		"SELECT count() FROM error_occurrences" + project:     count["error"],
-		"SELECT sum(attempt_count) FROM deliveries" + project: count["webhook"],
-		"SELECT count() FROM delivery_attempts" + project:     count["webhook"],
-		"SELECT sum(events) FROM cost_rollups" + project:      count["cost"],
-		"SELECT count() FROM quarantine" + project:            0,
+		"SELECT count() AS value FROM events" + project:                len(present),
+		"SELECT uniqExact(event_id) AS value FROM events" + project:    len(present),
+		"SELECT sum(count) AS value FROM error_groups" + project:       count["error"],
+		"SELECT count() AS value FROM error_occurrences" + project:     count["error"],
+		"SELECT sum(attempt_count) AS value FROM deliveries" + project: count["webhook"],
+		"SELECT count() AS value FROM delivery_attempts" + project:     count["webhook"],
+		"SELECT sum(events) AS value FROM cost_rollups" + project:      count["cost"],
+		"SELECT count() AS value FROM quarantine" + project:            0,
 	} {
 		if got := w.clickHouse(sql); got != want {
 			w.t.Errorf("seed %d: ClickHouse: %s is %d, expected %d", w.seed, sql, got, want)
