@@ -142,15 +142,16 @@ func hostileBodies() map[string][]byte {
 	}
 }
 
-// TestHostileBodiesTakeLinearTime gives each body a thousand times what it
-// needs. Quadratic work on a megabyte needs a million times as much.
+// TestHostileBodiesTakeLinearTime gives each body a minute where linear work
+// needs well under a second on an idle machine and some on a busy one under the
+// race detector. Quadratic work on a megabyte would need an hour.
 func TestHostileBodiesTakeLinearTime(t *testing.T) {
 	for name, body := range hostileBodies() {
 		var batch Batch
 		began := time.Now()
 		_ = batch.Parse(body)
 		took := time.Since(began)
-		if limit := 3 * time.Second; took > limit {
+		if limit := time.Minute; took > limit {
 			t.Errorf("%s: %d bytes took %s", name, len(body), took)
 		}
 		t.Logf("%-32s %8d bytes %10s %6.2f ns/byte", name, len(body), took.Round(time.Microsecond), float64(took.Nanoseconds())/float64(len(body)))
