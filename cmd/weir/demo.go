@@ -23,7 +23,7 @@ func (p *portal) startDemo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.terminal.printf(demoText, p.url(), demo.ProjectID, demoSend(p.url(), demo), demoRead(p.url(), demo))
+	p.terminal.printf(demoText, p.url(), demo.ProjectID, p.signInLink(), demoSend(p.url(), demo), demoRead(p.url(), demo))
 	return nil
 }
 
@@ -66,6 +66,10 @@ func readDemo(path string) (created, error) {
 
 const demoText = `
 Weir listens at %s; demo project %s.
+
+Open the console, signed in (this link works once, within the hour):
+
+%s
 
 Send signed events:
 

@@ -32,6 +32,7 @@ type commands struct {
 	Key     keyCmd     `cmd:"" help:"Create, list and revoke API keys."`
 	Send    sendCmd    `cmd:"" help:"Sign and send files: NDJSON events, or plain log lines as log events."`
 	Tail    tailCmd    `cmd:"" help:"Print a project's events as they arrive."`
+	Demo    demoCmd    `cmd:"" help:"Send a believable day of all 13 types, to look at the console with."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what is running, what it survives, and the effective configuration."`
 	Engine  engineCmd  `cmd:"" help:"Find or fetch the ClickHouse engine ahead of the first start."`
 	Bench   benchCmd   `cmd:"" help:"Measure a gateway: events per second, latency, processor time."`

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
+	"weir/console"
 	"weir/control"
 	"weir/eventlog"
 	"weir/internal/clickhouse"
@@ -51,6 +52,7 @@ type portal struct {
 	projector   *projections.Projector // nil without the role
 	monitor     *projections.Monitor   // nil without the role read
 	tables      driver.Conn            // the read role's pool
+	console     *console.Console       // nil without the role read
 
 	dir       *datadir.Dir
 	keys      secrets

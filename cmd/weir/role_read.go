@@ -41,6 +41,9 @@ func (p *portal) startRead(r chi.Router) error {
 	p.drain = append(p.drain, reader.Close) // tails would hold the shutdown up
 
 	control.NewCommands(p.directory).Routes(r)
+	if err := p.startConsole(r); err != nil {
+		return err
+	}
 
 	r.Group(func(r chi.Router) {
 		r.Use(httpapi.RequireAdmin(p.directory))

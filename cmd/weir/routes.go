@@ -70,7 +70,7 @@ func (p *portal) startRoles(context.Context) error {
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	p.openDoors(r)
+	p.openDoors(p.doors(r))
 	return nil
 }
 
