@@ -58,6 +58,13 @@ type Limiter interface {
 	Standing(project string, r limits.Rates, now time.Time) limits.Standing
 }
 
+// Rejections hears of the rejected events of answered batches;
+// *rejections.Teller is one. Note may run at once, must not wait, and reads raw,
+// one of n events, only during the call. kind is "" when the type is not known.
+type Rejections interface {
+	Note(project, kind, reason string, n int, raw []byte)
+}
+
 // Config of the gateway. Log, Directory and Gateway must be given; every other
 // zero value is a sane default, except for Rates.
 type Config struct {
@@ -76,6 +83,9 @@ type Config struct {
 
 	// Limiter; nil is limits.New().
 	Limiter Limiter
+
+	// Rejections is told of rejected events, behind the answer; nil: nobody.
+	Rejections Rejections
 
 	// MaxBatchBytes bounds a body as sent and as unpacked (5 MiB), unless its
 	// project has a limit of its own.

@@ -80,18 +80,61 @@ func (m *metrics) finished(q *request) {
 	for _, t := range q.types {
 		m.accepted[t].Add(float64(len(q.sets[t].values)))
 	}
-	for i := range q.batch.Rejected {
-		m.reject(&q.batch.Rejected[i])
+	for _, k := range tallied(q.batch.Rejected) {
+		m.reject(k)
+		if q.h.cfg.Rejections != nil {
+			q.h.cfg.Rejections.Note(q.caller.ProjectID, k.kind, k.reason, k.count, k.raw)
+		}
 	}
 }
 
-func (m *metrics) reject(r *schemas.Rejection) {
-	t := r.Type
+func (m *metrics) reject(k tally) {
+	t := k.kind
 	if t == "" {
 		t = "unknown"
 	}
-	m.events.WithLabelValues(t, "rejected").Inc()
-	m.rejected.WithLabelValues(t, m.problem(r.Reason)).Inc()
+	m.events.WithLabelValues(t, "rejected").Add(float64(k.count))
+	m.rejected.WithLabelValues(t, m.problem(k.reason)).Add(float64(k.count))
+}
+
+// tally is how many events of a batch were rejected for one reason.
+type tally struct {
+	kind, reason string
+	count        int
+	raw          []byte // of the last one
+}
+
+// mostTallies bounds the reasons of a batch that are told apart: a batch can
+// have millions of malformed events, each with a reason of its own. The rest
+// count for the last of them.
+const mostTallies = 100
+
+// tallied sums a batch's rejections up by type and reason.
+func tallied(all []schemas.Rejection) (tallies []tally) {
+	type kind struct{ kind, reason string }
+	var at map[kind]int
+	last := -1
+	for i := range all {
+		r := &all[i]
+		if last < 0 || tallies[last].kind != r.Type || tallies[last].reason != r.Reason {
+			if at == nil {
+				at = map[kind]int{}
+			}
+			k, known := at[kind{r.Type, r.Reason}]
+			if !known && len(tallies) < mostTallies {
+				k, known = len(tallies), true
+				tallies = append(tallies, tally{kind: r.Type, reason: r.Reason})
+				at[kind{r.Type, r.Reason}] = k
+			}
+			if !known {
+				k = mostTallies - 1
+			}
+			last = k
+		}
+		tallies[last].count++
+		tallies[last].raw = r.Raw
+	}
+	return tallies
 }
 
 // mostProblems bounds the values of the label problem; there are about twenty.

@@ -109,6 +109,7 @@ func (rd *Reader) Routes(r chi.Router) {
 		r.Get("/api/webhooks/deliveries", rd.serve(Deliveries, rd.listDeliveries))
 		r.Get("/api/webhooks/deliveries/{id}", rd.serve(Deliveries, rd.delivery))
 		r.Get("/api/cost/rollups", rd.serve(Costs, rd.costs))
+		r.Get("/api/ingest/rejections", rd.serve(Rejections, rd.rejections))
 	})
 }
 

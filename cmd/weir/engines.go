@@ -79,6 +79,7 @@ const appendTimeout = 8 * time.Second
 func topics() []eventlog.Topic {
 	return []eventlog.Topic{
 		{Name: limits.Topic, Partitions: 1, Retention: limits.TopicRetention, Single: true},
+		{Name: eventlog.RejectionsTopic},
 	}
 }
 

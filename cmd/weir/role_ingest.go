@@ -8,6 +8,7 @@ import (
 	"weir/control"
 	"weir/ingest"
 	"weir/ingest/limits"
+	"weir/ingest/rejections"
 	"weir/internal/httpapi"
 )
 
@@ -17,8 +18,12 @@ func (p *portal) startIngest(r chi.Router) error {
 	if err != nil {
 		return err
 	}
+	told := rejections.New(rejections.Config{Log: p.log, Logger: p.logger, Registerer: p.registry})
+	p.run("rejections", told.Run)
 	gateway, err := ingest.New(ingest.Config{
-		Limiter:   limiter,
+		Limiter:    limiter,
+		Rejections: told,
+
 		Log:       p.log,
 		Directory: callers{p.directory},
 		Gateway:   p.gateway(),

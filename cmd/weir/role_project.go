@@ -12,6 +12,7 @@ import (
 	"weir/projections/deliveries"
 	"weir/projections/errorgroups"
 	"weir/projections/history"
+	"weir/projections/rejections"
 	"weir/readmodel"
 	"weir/readmodel/tables"
 )
@@ -19,7 +20,7 @@ import (
 // allProjections are the read models there are.
 func allProjections() []projections.Projection {
 	return []projections.Projection{
-		history.Projection(), errorgroups.Projection(), deliveries.Projection(), costs.Projection(),
+		history.Projection(), errorgroups.Projection(), deliveries.Projection(), costs.Projection(), rejections.Projection(),
 	}
 }
 

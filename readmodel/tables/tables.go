@@ -100,6 +100,6 @@ func (t Table) Insert(physical string) string {
 func All() []Table {
 	return []Table{
 		Events(), ErrorGroups(), ErrorGroupHours(), ErrorGroupFacets(), ErrorOccurrences(),
-		Deliveries(), DeliveryAttempts(), CostRollups(), Quarantine(),
+		Deliveries(), DeliveryAttempts(), CostRollups(), Rejections(), Quarantine(),
 	}
 }
