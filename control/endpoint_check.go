@@ -30,7 +30,8 @@ var (
 
 // reservedHeaders are the lane's own, or the connection's.
 var reservedHeaders = []string{"Host", "Content-Length", "Content-Type", "Content-Encoding", "Transfer-Encoding", "Connection",
-	"Keep-Alive", "Te", "Trailer", "Upgrade", "Expect", "User-Agent", "Accept-Encoding", "Proxy-Connection", "Proxy-Authorization"}
+	"Keep-Alive", "Te", "Trailer", "Upgrade", "Expect", "User-Agent", "Accept-Encoding", "Proxy-Connection", "Proxy-Authorization",
+	"Idempotency-Key", "X-Idempotency-Key"} // with these Go would repeat a request by itself
 
 // check finds everything wrong with a spec. checkURL judges targets.
 func (s EndpointSpec) check(checkURL func(*url.URL) error) error {
