@@ -101,6 +101,7 @@ func (e *Engines) Open(t testing.TB, partitions int) *eventlog.Log {
 	log, err := eventlog.Open(context.Background(), eventlog.Config{
 		Brokers: e.Broker.Addrs(), Embedded: true, Partitions: partitions,
 		SessionTimeout: time.Second, RebalanceTimeout: 10 * time.Second,
+		Topics: []eventlog.Topic{{Name: eventlog.RejectionsTopic}},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
