@@ -38,6 +38,10 @@ const (
 	insertsAtOnce = 4
 	// membershipAge is how old a proof of ownership may be before an insert.
 	membershipAge = time.Second
+	// holdPoll is how often a projector looks whether it is to step aside.
+	holdPoll = 250 * time.Millisecond
+	// quietRetry is how often it looks whether there is something to do.
+	quietRetry = 300 * time.Millisecond
 	// haltedRetry is how often something halted is looked at again.
 	haltedRetry = 30 * time.Second
 )

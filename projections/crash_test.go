@@ -136,6 +136,12 @@ func runWithFaults(t *testing.T, e *foldtest.Engines, partitions int, f *faults)
 // below records, of which each hundredth is refused.
 func checkOnce(t *testing.T, e *foldtest.Engines, partitions, records int) {
 	t.Helper()
+	if got, want := readSums(t, e), expected(partitions, records); got != want {
+		t.Errorf("tables hold %+v instead of %+v", got, want)
+	}
+}
+
+func expected(partitions, records int) sums {
 	var total int64
 	for n := range records {
 		if n%100 != 99 {
@@ -143,12 +149,9 @@ func checkOnce(t *testing.T, e *foldtest.Engines, partitions, records int) {
 		}
 	}
 	good := uint64(partitions * records / 100 * 99)
-	want := sums{
+	return sums{
 		lines: good, offsets: good, total: total * int64(partitions),
 		tallied: good, tallyTotal: total * int64(partitions), quarantined: uint64(partitions * records / 100),
-	}
-	if got := readSums(t, e); got != want {
-		t.Errorf("tables hold %+v instead of %+v", got, want)
 	}
 }
 
@@ -204,7 +207,7 @@ func TestStaleOwnerWakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := newSink(t.Context(), e.Conn, g, owner.slots)
+	target, err := newSink(t.Context(), e.Conn, g, "", owner.slots)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,13 @@ import (
 // what was found and what to do. It is looked at again every half a minute.
 var ErrHalted = errors.New("folding is halted")
 
+// errOtherVersion means that the live tables are another binary's to fold, and
+// errMixed that a swap is half done. Both end by themselves.
+var (
+	errOtherVersion = errors.New("tables of another version")
+	errMixed        = errors.New("tables of different generations")
+)
+
 // found is one physical table as ClickHouse has it.
 type found struct {
 	generation tables.Generation
@@ -38,7 +45,7 @@ type groups interface {
 // quarantined record belongs to, so that a dropped table is folded again from
 // the first offset, with tokens never used before.
 func live(ctx context.Context, conn driver.Conn, log groups, p Projection, o tables.Options) (tables.Generation, error) {
-	if err := makeQuarantine(ctx, conn, o); err != nil {
+	if err := makeShared(ctx, conn, o); err != nil {
 		return tables.Generation{}, err
 	}
 	have, err := inspect(ctx, conn, p)
@@ -63,11 +70,13 @@ func live(ctx context.Context, conn driver.Conn, log groups, p Projection, o tab
 	return g, p.checkCheckpoints(ctx, log, have, g)
 }
 
-func makeQuarantine(ctx context.Context, conn driver.Conn, o tables.Options) error {
-	t := tables.Quarantine()
-	g := tables.Generation{Projection: t.Name, Version: 1, Generation: 1}
-	if err := conn.Exec(ctx, t.Create(t.Name, g, o)); err != nil {
-		return fmt.Errorf("making table %s: %w", t.Name, err)
+// makeShared makes the tables that all projections share.
+func makeShared(ctx context.Context, conn driver.Conn, o tables.Options) error {
+	for _, t := range []tables.Table{tables.Quarantine(), tables.FoldStarts()} {
+		g := tables.Generation{Projection: t.Name, Version: 1, Generation: 1}
+		if err := conn.Exec(ctx, t.Create(t.Name, g, o)); err != nil {
+			return fmt.Errorf("making table %s: %w", t.Name, err)
+		}
 	}
 	return nil
 }
@@ -143,16 +152,19 @@ func (p Projection) check(have []found) (tables.Generation, error) {
 		case !f.exists:
 			return g, fmt.Errorf("table %s of projection %s was dropped just now; trying again", p.Tables[i].Name, p.Name)
 		case f.generation != g:
-			return g, fmt.Errorf("%w: tables %s of projection %s are of different generations (%v and %v); drop them to fold them again",
-				ErrHalted, p.names(), p.Name, g, f.generation)
+			return g, fmt.Errorf("%w: tables %s of projection %s are of different generations (%v and %v); unless a swap is being finished just now, rebuild them or drop them to fold them again",
+				errMixed, p.names(), p.Name, g, f.generation)
 		}
 	}
 	if g.Projection != p.Name {
 		return g, fmt.Errorf("%w: tables %s belong to projection %q, not %q; give Weir a database of its own", ErrHalted, p.names(), g.Projection, p.Name)
 	}
-	if g.Version != p.Version {
-		return g, fmt.Errorf("%w: tables of projection %s were made by version %d, this is version %d; rebuild the projection, or run the binary that made them",
-			ErrHalted, p.Name, g.Version, p.Version)
+	switch {
+	case g.Version > p.Version:
+		return g, fmt.Errorf("%w: the tables of projection %s are of version %d and this binary folds version %d; the newer binaries fold them", errOtherVersion, p.Name, g.Version, p.Version)
+	case g.Version < p.Version:
+		return g, fmt.Errorf("%w: the tables of projection %s are of version %d; version %d is being built beside them and takes their place when it has caught up. "+
+			"Until then only binaries of the old version fold the old tables", errOtherVersion, p.Name, g.Version, p.Version)
 	}
 	return g, nil
 }
@@ -200,7 +212,8 @@ func started(ctx context.Context, log groups, group string, topics []string) (bo
 	return false, nil
 }
 
-// nextGeneration is one more than any that a group or a quarantined record has.
+// nextGeneration is one more than any that a group, a table, a start or a
+// quarantined record has: insert tokens are never used for a second filling.
 func nextGeneration(ctx context.Context, conn driver.Conn, log groups, projection string) (int, error) {
 	names, err := log.Groups(ctx, groupPrefix(projection))
 	if err != nil {
@@ -212,6 +225,20 @@ func nextGeneration(ctx context.Context, conn driver.Conn, log groups, projectio
 		return 0, fmt.Errorf("reading the generations in quarantine: %w", err)
 	}
 	highest := int(last)
+	var begun uint32
+	if err := conn.QueryRow(ctx, "SELECT max(generation) FROM fold_starts WHERE projection = ?", projection).Scan(&begun); err != nil {
+		return 0, fmt.Errorf("reading the generations that began: %w", err)
+	}
+	highest = max(highest, int(begun))
+	there, err := look(ctx, conn)
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range there.tables {
+		if t.alien == nil && t.mark.Projection == projection {
+			highest = max(highest, t.mark.Generation.Generation)
+		}
+	}
 	for _, name := range names {
 		if n, ok := generationOf(projection, name); ok {
 			highest = max(highest, n)

@@ -21,12 +21,26 @@ type sink interface {
 // the same token.
 const insertTimeout = 2 * time.Minute
 
-// clickhouseSink inserts into the live tables of one database.
+// AnswerTimeout is the read timeout that Config.ClickHouse must have at least:
+// an answer may be silent for as long as one insert or one digest takes.
+const AnswerTimeout = 10 * time.Minute
+
+// clickhouseSink inserts into the tables of one generation.
 type clickhouseSink struct {
-	conn  driver.Conn
-	fence string
-	slots chan struct{} // one per insert that may run at once
-	known map[string]bool
+	conn   driver.Conn
+	fence  string
+	suffix string        // of the physical tables; "" for the live ones
+	slots  chan struct{} // one per insert that may run at once
+	known  map[string]bool
+	alone  bool // the shared tables, too, have a copy with the suffix
+}
+
+// physical is the name of the table that a block goes to.
+func (s *clickhouseSink) physical(t tables.Table) string {
+	if s.alone {
+		return t.Name + s.suffix
+	}
+	return t.Physical(s.suffix)
 }
 
 // insertSettings are given with every insert: what exactly-once rests on must
@@ -60,8 +74,8 @@ func insertSettings(token, fence string) clickhouse.Settings {
 
 // newSink learns which of the settings the server knows: an older one has not
 // all of them, and refuses what it does not know.
-func newSink(ctx context.Context, conn driver.Conn, g tables.Generation, slots chan struct{}) (*clickhouseSink, error) {
-	s := &clickhouseSink{conn: conn, fence: g.Fence(), slots: slots, known: map[string]bool{}}
+func newSink(ctx context.Context, conn driver.Conn, g tables.Generation, suffix string, slots chan struct{}) (*clickhouseSink, error) {
+	s := &clickhouseSink{conn: conn, fence: g.Fence(), suffix: suffix, slots: slots, known: map[string]bool{}}
 	rows, err := conn.Query(ctx, "SELECT name FROM system.settings")
 	if err != nil {
 		return nil, fmt.Errorf("reading the settings ClickHouse knows: %w", err)
@@ -92,15 +106,15 @@ func (s *clickhouseSink) insert(ctx context.Context, token string, b Block) erro
 			delete(settings, name)
 		}
 	}
-	return send(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), s.conn, b)
+	return send(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), s.conn, s.physical(b.Table), b)
 }
 
 // send sends a block's columns with one Send.
-func send(ctx context.Context, conn driver.Conn, b Block) error {
+func send(ctx context.Context, conn driver.Conn, physical string, b Block) error {
 	if len(b.Columns) != len(b.Table.Columns) {
 		return fmt.Errorf("block of table %s has %d columns instead of %d", b.Table.Name, len(b.Columns), len(b.Table.Columns))
 	}
-	batch, err := conn.PrepareBatch(ctx, b.Table.Insert(b.Table.Name))
+	batch, err := conn.PrepareBatch(ctx, b.Table.Insert(physical))
 	if err != nil {
 		return fmt.Errorf("beginning an insert into %s: %w", b.Table.Name, err)
 	}

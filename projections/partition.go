@@ -12,11 +12,17 @@ import (
 	"weir/eventlog"
 )
 
+// noEnd means that a partition is followed for ever.
+const noEnd int64 = -1
+
 // partition folds one partition for as long as its assignment lasts.
 type partition struct {
 	projector  *Projector
 	projection Projection
 	generation int
+	label      string // in problems and metrics
+	building   bool   // it gives way to the live generations
+	end        int64  // offset to stop at, or noEnd
 	tp         eventlog.TopicPartition
 	commits    commits
 	sink       sink
@@ -24,16 +30,16 @@ type partition struct {
 	counters   counters
 }
 
-// run goes on from the checkpoint, again after every error, until ctx ends (nil),
-// ownership is lost (eventlog.ErrStale) or the tables are others (errRefold).
+// run goes on from the checkpoint, again after every error, until ctx or the partition's
+// end is reached (nil), ownership is lost (eventlog.ErrStale) or the tables are others (errRefold).
 func (f *partition) run(ctx context.Context) error {
-	defer f.projector.problems.solve(f.projection.Name, &f.tp)
+	defer f.projector.problems.solve(f.label, &f.tp)
 	wait := backoff{}
 	for {
 		began := time.Now()
 		err := f.resume(ctx)
 		switch {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, err == nil:
 			return nil
 		case errors.Is(err, errRefold), errors.Is(err, eventlog.ErrStale):
 			return err
@@ -41,7 +47,7 @@ func (f *partition) run(ctx context.Context) error {
 		if time.Since(began) > time.Minute {
 			wait = backoff{}
 		}
-		f.projector.trouble(f.projection.Name, &f.tp, f.advice(err))
+		f.projector.trouble(f.label, &f.tp, f.advice(err))
 		pause(ctx, wait.next(err))
 	}
 }
@@ -58,7 +64,8 @@ func (f *partition) advice(err error) error {
 			"or drop the tables of projection %s to fold this log from the start", err, group, f.projection.Name)
 	case errors.Is(err, eventlog.ErrCorrupt):
 		return fmt.Errorf("%w; restore this part of the log from a replica or a backup, "+
-			"nothing after it is folded in this partition until then", err)
+			"nothing after it is folded in this partition until then; other partitions go on. "+
+			"If the records are lost for good, note the offset and move the consumer group %s past it with Kafka's tools, while no projector runs", err, group)
 	}
 	return err
 }
@@ -132,7 +139,7 @@ func before(records []eventlog.Record, to int64) []eventlog.Record {
 	return nil
 }
 
-// stream folds from an offset on. Three stages overlap: fetching, folding, and
+// stream folds from an offset on, until the partition's end if it has one. Three stages overlap: fetching, folding, and
 // writing the block before.
 func (f *partition) stream(ctx context.Context, from int64) error {
 	work, ctx := errgroup.WithContext(ctx)

@@ -2,6 +2,8 @@ package projections
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"weir/eventlog"
@@ -27,6 +29,13 @@ type pending struct {
 func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) error {
 	lagging, reached := false, false
 	for {
+		if f.end != noEnd && from >= f.end {
+			close(to)
+			return nil
+		}
+		if f.building {
+			f.projector.pressure.giveWay(ctx)
+		}
 		size, held := liveFetch, int64(0)
 		if lagging {
 			size, held = laggingFetch, 2*laggingFetch
@@ -41,12 +50,21 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 		}
 		if !reached {
 			reached = true
-			f.projector.problems.solve(f.projection.Name, &f.tp)
+			f.projector.problems.solve(f.label, &f.tp)
 		}
 		lagging = chunk.Next < chunk.HighWatermark
 		if chunk.Next == from {
 			f.projector.memory.Release(held)
+			if f.end != noEnd && chunk.HighWatermark < f.end {
+				return fmt.Errorf("%w: %s partition %d is to be folded up to offset %d and ends at %d", eventlog.ErrPastEnd, f.tp.Topic, f.tp.Partition, f.end, chunk.HighWatermark)
+			}
 			continue
+		}
+		if lagging && !f.building {
+			f.projector.pressure.lagging()
+		}
+		if f.end != noEnd && chunk.Next > f.end {
+			chunk.Records, chunk.Next = before(chunk.Records, f.end), f.end
 		}
 		from = chunk.Next
 		select {
@@ -63,6 +81,7 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 // goes on growing, so that blocks get larger by themselves when inserts are
 // slow.
 func (f *partition) collect(ctx context.Context, from int64, fetched <-chan portion, free <-chan *pending, full chan<- *pending) error {
+	defer close(full)
 	var rest portion   // of the last portion, what did not fit into its block
 	var last time.Time // when the block before was handed over
 	defer func() { f.projector.memory.Release(rest.held) }()
@@ -76,11 +95,17 @@ func (f *partition) collect(ctx context.Context, from int64, fetched <-chan port
 		block.begin(from)
 		if err := f.fill(ctx, block, &rest, last, fetched, full); err != nil {
 			f.drop(block)
+			if errors.Is(err, errOver) {
+				return nil
+			}
 			return err
 		}
 		from, last = rest.from, time.Now()
 	}
 }
+
+// errOver means that the partition's end is reached and nothing is left to hand over.
+var errOver = errors.New("the end is reached")
 
 // fill folds into one block until the writer has taken it.
 func (f *partition) fill(ctx context.Context, block *pending, rest *portion, last time.Time, fetched <-chan portion, full chan<- *pending) error {
@@ -101,7 +126,15 @@ func (f *partition) fill(ctx context.Context, block *pending, rest *portion, las
 			out = full
 		}
 		select {
-		case *rest = <-in:
+		case next, more := <-in:
+			if !more && block.to == block.from {
+				return errOver
+			}
+			if !more {
+				fetched, ready = nil, true
+				continue
+			}
+			*rest = next
 		case out <- block:
 			return nil
 		case <-lingered:
@@ -144,7 +177,10 @@ func (f *partition) linger(lagging bool, since time.Duration) time.Duration {
 func (f *partition) writeAll(ctx context.Context, full <-chan *pending, free chan<- *pending) error {
 	for {
 		select {
-		case block := <-full:
+		case block, more := <-full:
+			if !more {
+				return ctx.Err()
+			}
 			err := f.write(ctx, block.folding)
 			f.drop(block)
 			if err != nil {

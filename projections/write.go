@@ -26,6 +26,7 @@ func (f *partition) write(ctx context.Context, block *folding) error {
 	if err := f.advance(ctx, block.to); err != nil {
 		return err
 	}
+	f.projector.pressure.folded(f.building, block.last)
 	f.counters.block(block.records, len(block.refused), block.bytes)
 	if n := len(block.refused); n > 0 {
 		f.logger.Warn("records could not be folded and are in quarantine", "records", n, "from", block.from, "to", block.to)
@@ -70,14 +71,14 @@ func (f *partition) insert(ctx context.Context, block *folding, b Block, owned t
 		f.counters.insert(b.Table.Name, time.Since(began), err)
 		switch {
 		case err == nil:
-			f.projector.problems.solve(f.projection.Name, &f.tp)
+			f.projector.problems.solve(f.label, &f.tp)
 			return owned, nil
 		case ctx.Err() != nil:
 			return owned, ctx.Err()
 		case refold(err):
 			return owned, fmt.Errorf("%w: %w", errRefold, err)
 		}
-		f.projector.trouble(f.projection.Name, &f.tp, err)
+		f.projector.trouble(f.label, &f.tp, err)
 		pause(ctx, wait.next(err))
 	}
 }
@@ -129,7 +130,7 @@ func (f *partition) commit(ctx context.Context, try func() error) error {
 		if !errors.Is(err, eventlog.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
-		f.projector.trouble(f.projection.Name, &f.tp, err)
+		f.projector.trouble(f.label, &f.tp, err)
 		pause(ctx, wait.next(err))
 	}
 }

@@ -23,6 +23,9 @@ type ConnectConfig struct {
 	Username string // empty for the embedded engine, which has no users
 	Password string
 	MaxConns int // queries at once; 0 means 8
+	// ReadTimeout is how long an answer may keep silent; 0 means a little more
+	// than any query of this package may take.
+	ReadTimeout time.Duration
 	// Dial replaces the network dial, for an engine whose address changes when it restarts; nil: plain TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 }
@@ -33,13 +36,16 @@ func Connect(cfg ConnectConfig) (driver.Conn, error) {
 	if cfg.MaxConns == 0 {
 		cfg.MaxConns = 8
 	}
+	if cfg.ReadTimeout == 0 {
+		cfg.ReadTimeout = queryTime + 5*time.Second
+	}
 	conn, err := clickhouse.Open(&clickhouse.Options{
 		Protocol:         clickhouse.Native,
 		Addr:             cfg.Addrs,
 		Auth:             clickhouse.Auth{Database: cfg.Database, Username: cfg.Username, Password: cfg.Password},
 		DialContext:      cfg.Dial,
 		DialTimeout:      2 * time.Second,
-		ReadTimeout:      queryTime + 5*time.Second,
+		ReadTimeout:      cfg.ReadTimeout,
 		MaxOpenConns:     cfg.MaxConns,
 		MaxIdleConns:     cfg.MaxConns,
 		ConnMaxLifetime:  10 * time.Minute,

@@ -25,11 +25,11 @@ func allProjections() []projections.Projection {
 }
 
 // projectorConns is enough for the inserts that run at once and the questions beside them.
-const projectorConns = 8
+const projectorConns = 16
 
 // startProject runs the projector of every read model.
 func (p *portal) startProject() error {
-	conn, err := p.pool(projectorConns)
+	conn, err := p.patientPool(projectorConns, projections.AnswerTimeout)
 	if err != nil {
 		return err
 	}
@@ -55,9 +55,12 @@ func (p *portal) startProject() error {
 
 // pool opens connections to the read models' database. A server that is away is no error here:
 // whoever uses the pool tries again, and ingest goes on.
-func (p *portal) pool(conns int) (driver.Conn, error) {
+func (p *portal) pool(conns int) (driver.Conn, error) { return p.patientPool(conns, 0) }
+
+// patientPool is pool with a time that an answer may take; 0 is what a query of a reader may.
+func (p *portal) patientPool(conns int, readTimeout time.Duration) (driver.Conn, error) {
 	at := p.clickHouse()
-	at.MaxConns = conns
+	at.MaxConns, at.ReadTimeout = conns, readTimeout
 	conn, err := readmodel.Connect(at)
 	if err != nil {
 		return nil, err

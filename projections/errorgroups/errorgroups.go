@@ -16,9 +16,13 @@ import (
 	"weir/schemas"
 )
 
-// Version of the fold. Raise it when the same log would give other rows, as when
-// grouping.Algorithm changes.
-const Version = 1
+// layout is raised when the same log would give other rows under the same
+// algorithm.
+const layout = 2
+
+// Version of the fold under a grouping algorithm. It is part of the projection's
+// version, because another algorithm gives other rows: changing it is a rebuild.
+func Version(algorithm int) int { return layout*1000 + algorithm }
 
 // Name of the projection.
 const Name = "errorgroups"
@@ -29,14 +33,45 @@ const (
 	facetValue = 256
 )
 
-// Projection folds the topic of error events.
+// Projection folds the topic of error events under the current algorithm.
 func Projection() projections.Projection {
+	p, err := ProjectionUnder(grouping.Algorithm)
+	if err != nil { // the current algorithm is always known
+		panic(err)
+	}
+	return p
+}
+
+// ProjectionUnder folds under one version of the grouping algorithm, to be
+// served or to be built beside the one that serves. The error names the
+// versions there are.
+func ProjectionUnder(algorithm int) (projections.Projection, error) {
+	chosen, err := grouping.Lookup(algorithm)
+	if err != nil {
+		return projections.Projection{}, err
+	}
+	var others []grouping.Version
+	for _, n := range grouping.Versions() {
+		if other, err := grouping.Lookup(n); err == nil && n != algorithm {
+			others = append(others, other)
+		}
+	}
+	return under(chosen, others), nil
+}
+
+// under folds by one version; the names that the others give become aliases,
+// so that links and decisions survive a change of the algorithm, and its
+// way back.
+func under(chosen grouping.Version, others []grouping.Version) projections.Projection {
 	return projections.Projection{
 		Name:    Name,
-		Version: Version,
+		Version: Version(chosen.Number),
 		Topics:  []string{eventlog.EventsTopic(schemas.Error)},
-		Tables:  []tables.Table{tables.ErrorGroups(), tables.ErrorGroupHours(), tables.ErrorGroupFacets(), tables.ErrorOccurrences()},
-		New:     func() projections.Fold { return newFold() },
+		Tables: []tables.Table{
+			tables.ErrorGroups(), tables.ErrorGroupHours(), tables.ErrorGroupFacets(), tables.ErrorOccurrences(),
+			tables.ErrorReleases(), tables.ErrorAliases(),
+		},
+		New: func() projections.Fold { return newFold(chosen, others) },
 	}
 }
 
@@ -50,13 +85,21 @@ type fold struct {
 	hours       hourRows
 	facets      facetRows
 	occurrences occurrenceRows
+	releases    releaseRows
+	aliases     aliasRows
+
+	grouping grouping.Version
+	others   []grouping.Version
 }
 
-func newFold() *fold {
+func newFold(chosen grouping.Version, others []grouping.Version) *fold {
 	f := &fold{
-		groups: groupRows{at: map[groupKey]int{}},
-		hours:  hourRows{at: map[hourKey]int{}},
-		facets: facetRows{at: map[facetKey]int{}},
+		grouping: chosen, others: others,
+		releases: releaseRows{at: map[releaseKey]int{}},
+		aliases:  aliasRows{at: map[aliasKey]int{}},
+		groups:   groupRows{at: map[groupKey]int{}, explain: chosen.Explain},
+		hours:    hourRows{at: map[hourKey]int{}},
+		facets:   facetRows{at: map[facetKey]int{}},
 	}
 	f.visit = f.fields.member
 	return f
@@ -68,6 +111,7 @@ type occurrence struct {
 	group         groupKey
 	eventID       string
 	ts, received  time.Time
+	latestAt      time.Time
 	name, culprit string
 	message       string
 	data          []byte
@@ -96,18 +140,39 @@ func (f *fold) Add(r *eventlog.Record) error {
 	if err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
-	group := grouping.Group(project, payload)
+	group := f.grouping.Group(project, payload)
 	id := r.EventID()
 	o := occurrence{
 		fields: &f.fields, group: groupKey{project, group.Fingerprint}, eventID: f.arena.Add(id[:]),
-		ts: e.TS, received: r.Time, name: group.Name, culprit: group.Culprit,
+		ts: e.TS, received: r.Time, latestAt: latestAt(e.TS, r.Time), name: group.Name, culprit: group.Culprit,
 		message: f.fields.message, data: e.Data, partition: uint32(r.Partition), offset: r.Offset,
 	}
 	if o.message == "" {
 		o.message = group.Message
 	}
 	f.add(&o, f.arena.Add(group.Fingerprint[:]))
+	for _, other := range f.others {
+		f.aliases.add(o.group, other.Group(project, payload).Fingerprint)
+	}
 	return nil
+}
+
+// latestAt is the latest moment at which an event can have happened: a time of
+// whole seconds or milliseconds stands for all of that second or millisecond,
+// and nothing is received before it happens. received is of milliseconds.
+func latestAt(ts, received time.Time) time.Time {
+	unit := time.Nanosecond
+	switch ns := ts.Nanosecond(); {
+	case ns == 0:
+		unit = time.Second
+	case ns%int(time.Millisecond) == 0:
+		unit = time.Millisecond
+	}
+	end, arrived := ts.Add(unit-1), received.Truncate(time.Millisecond).Add(time.Millisecond-1)
+	if arrived.Before(end) {
+		return arrived.UTC()
+	}
+	return end
 }
 
 func (f *fold) add(o *occurrence, fingerprint string) {
@@ -116,11 +181,14 @@ func (f *fold) add(o *occurrence, fingerprint string) {
 	f.facets.add(o, tables.FacetRelease, o.release)
 	f.facets.add(o, tables.FacetEnvironment, o.environment)
 	f.facets.add(o, tables.FacetService, o.service)
+	f.releases.add(o)
 	f.occurrences.add(o, fingerprint)
 }
 
 func (f *fold) Blocks() []projections.Block {
-	return []projections.Block{f.groups.block(), f.hours.block(), f.facets.block(), f.occurrences.block()}
+	return []projections.Block{
+		f.groups.block(), f.hours.block(), f.facets.block(), f.occurrences.block(), f.releases.block(), f.aliases.block(),
+	}
 }
 
 func (f *fold) Reset() {
@@ -130,4 +198,6 @@ func (f *fold) Reset() {
 	f.hours.reset()
 	f.facets.reset()
 	f.occurrences = occurrenceRows{}
+	f.releases.reset()
+	f.aliases.reset()
 }

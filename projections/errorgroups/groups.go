@@ -16,14 +16,16 @@ type groupKey struct {
 
 // groupRows are the rows of tables.ErrorGroups: one per group in the block.
 type groupRows struct {
-	at     map[groupKey]int
-	groups []group
+	at      map[groupKey]int
+	groups  []group
+	explain func(project string, p grouping.Payload) grouping.Explanation
 }
 
 type group struct {
 	key           groupKey
 	count         uint64
 	first, last   time.Time
+	latestAt      time.Time
 	latest        occurrence
 	firstRelease  release
 	latestRelease release
@@ -56,7 +58,7 @@ func (g *groupRows) add(o *occurrence) {
 		i = len(g.groups)
 		g.at[o.group] = i
 		g.groups = append(g.groups, group{
-			key: o.group, first: o.ts, last: o.ts, latest: *o,
+			key: o.group, first: o.ts, last: o.ts, latestAt: o.latestAt, latest: *o,
 			firstRelease: noFirstRelease, latestRelease: noLastRelease,
 		})
 	}
@@ -70,6 +72,9 @@ func (g *group) add(o *occurrence) {
 	}
 	if o.ts.After(g.last) {
 		g.last = o.ts
+	}
+	if o.latestAt.After(g.latestAt) {
+		g.latestAt = o.latestAt
 	}
 	if o.ts.After(g.latest.ts) || o.ts.Equal(g.latest.ts) && o.eventID > g.latest.eventID {
 		g.latest = *o
@@ -89,26 +94,26 @@ func (g *group) add(o *occurrence) {
 func (g *groupRows) block() projections.Block {
 	n := len(g.groups)
 	project, fingerprint, count := make([]string, n), make([]string, n), make([]uint64, n)
-	first, last := make([]time.Time, n), make([]time.Time, n)
+	first, last, latestAt := make([]time.Time, n), make([]time.Time, n), make([]time.Time, n)
 	latest, firstRelease, lastRelease := make([][]any, n), make([][]any, n), make([][]any, n)
 	for i := range g.groups {
 		one := &g.groups[i]
 		project[i], fingerprint[i], count[i] = one.key.project, string(one.key.fingerprint[:]), one.count
-		first[i], last[i] = one.first, one.last
-		latest[i] = one.latest.tuple()
+		first[i], last[i], latestAt[i] = one.first, one.last, one.latestAt
+		latest[i] = one.latest.tuple(g.explain)
 		firstRelease[i] = []any{one.firstRelease.ts, one.firstRelease.name}
 		lastRelease[i] = []any{one.latestRelease.ts, one.latestRelease.name}
 	}
 	return projections.Block{
 		Table:   tables.ErrorGroups(),
-		Columns: []any{project, fingerprint, count, first, last, latest, firstRelease, lastRelease},
+		Columns: []any{project, fingerprint, count, first, last, latestAt, latest, firstRelease, lastRelease},
 		Rows:    n,
 	}
 }
 
 // tuple is the column latest: what stands for the group.
-func (o *occurrence) tuple() []any {
-	return []any{o.ts, o.eventID, cut(o.name, groupText), cut(o.message, groupText), cut(o.culprit, groupText), o.explain()}
+func (o *occurrence) tuple(explain func(string, grouping.Payload) grouping.Explanation) []any {
+	return []any{o.ts, o.eventID, cut(o.name, groupText), cut(o.message, groupText), cut(o.culprit, groupText), o.explain(explain)}
 }
 
 // explanationBytes bounds an explanation; of a longer one the summary is kept.
@@ -117,12 +122,12 @@ const explanationBytes = 16 << 10
 // explain says why the occurrence is in its group. It is worked out for the
 // latest occurrence of each group in a block only; which one that is in the end
 // does not depend on the blocks.
-func (o *occurrence) explain() string {
+func (o *occurrence) explain(explain func(string, grouping.Payload) grouping.Explanation) string {
 	payload, err := grouping.ParsePayload(o.data)
 	if err != nil {
 		return ""
 	}
-	why := grouping.Explain(o.group.project, payload)
+	why := explain(o.group.project, payload)
 	text, err := json.Marshal(why)
 	if err == nil && len(text) > explanationBytes {
 		text, err = json.Marshal(grouping.Explanation{

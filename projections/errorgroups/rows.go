@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"weir/projections"
+	"weir/projections/errorgroups/releases"
 	"weir/readmodel/tables"
 )
 
@@ -63,6 +64,8 @@ type facetRows struct {
 	keys        []facetKey
 	counts      []uint64
 	first, last []time.Time
+	latestAt    []time.Time
+	releaseKeys []string
 }
 
 func (f *facetRows) add(o *occurrence, facet, value string) {
@@ -76,6 +79,8 @@ func (f *facetRows) add(o *occurrence, facet, value string) {
 		f.at[k] = i
 		f.keys, f.counts = append(f.keys, k), append(f.counts, 0)
 		f.first, f.last = append(f.first, o.ts), append(f.last, o.ts)
+		f.latestAt = append(f.latestAt, o.latestAt)
+		f.releaseKeys = append(f.releaseKeys, releaseKeyOf(facet, k.value))
 	}
 	f.counts[i]++
 	if o.ts.Before(f.first[i]) {
@@ -84,6 +89,16 @@ func (f *facetRows) add(o *occurrence, facet, value string) {
 	if o.ts.After(f.last[i]) {
 		f.last[i] = o.ts
 	}
+	if o.latestAt.After(f.latestAt[i]) {
+		f.latestAt[i] = o.latestAt
+	}
+}
+
+func releaseKeyOf(facet, value string) string {
+	if facet != tables.FacetRelease {
+		return ""
+	}
+	return releases.Key(value)
 }
 
 func (f *facetRows) block() projections.Block {
@@ -96,7 +111,7 @@ func (f *facetRows) block() projections.Block {
 	}
 	return projections.Block{
 		Table:   tables.ErrorGroupFacets(),
-		Columns: []any{project, fingerprint, facet, value, f.counts, f.first, f.last},
+		Columns: []any{project, fingerprint, facet, value, f.counts, f.first, f.last, f.latestAt, f.releaseKeys},
 		Rows:    n,
 	}
 }
@@ -105,6 +120,7 @@ func (f *facetRows) reset() {
 	clear(f.at)
 	clear(f.keys)
 	f.keys, f.counts, f.first, f.last = f.keys[:0], f.counts[:0], f.first[:0], f.last[:0]
+	f.latestAt, f.releaseKeys = f.latestAt[:0], f.releaseKeys[:0]
 }
 
 // occurrenceRows are the columns of tables.ErrorOccurrences.

@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -15,41 +14,34 @@ type Generation struct {
 	Generation int    `json:"generation"`
 }
 
-// Comment is the text kept in the table's COMMENT.
-func (g Generation) Comment() string {
-	text, err := json.Marshal(g)
-	if err != nil { // strings and ints always encode
-		panic(err)
-	}
-	return string(text)
-}
+// Comment is the text kept in the COMMENT of a table that serves.
+func (g Generation) Comment() string { return Mark{Generation: g}.Text() }
 
 // Fence is the value of the setting log_comment that a fenced table asks of an
 // insert.
 func (g Generation) Fence() string { return fmt.Sprintf("%s:%d", g.Projection, g.Generation) }
 
-// ParseComment reads a table's COMMENT. It fails when the table was not made
-// by a projector.
+// ParseComment reads the generation in a table's COMMENT. It fails when the
+// table was not made by a projector.
 func ParseComment(comment string) (Generation, error) {
-	var g Generation
-	if err := json.Unmarshal([]byte(comment), &g); err != nil {
-		return g, fmt.Errorf("table comment %q holds no projection generation: %w", comment, err)
-	}
-	if g.Projection == "" || g.Generation < 1 {
-		return g, fmt.Errorf("table comment %q names no projection and generation", comment)
-	}
-	return g, nil
+	m, err := ParseMark(comment)
+	return m.Generation, err
 }
 
 // Create renders CREATE TABLE IF NOT EXISTS for a physical name. Two
 // projectors may run it at once: one wins, and both then read the comment of
 // the table that is there.
 func (t Table) Create(physical string, g Generation, o Options) string {
+	return t.CreateMarked(physical, Mark{Generation: g}, o)
+}
+
+// CreateMarked is Create with a whole mark.
+func (t Table) CreateMarked(physical string, m Mark, o Options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s\n(\n", quote(physical))
 	elements := t.elements()
 	if o.Fence && !t.Shared {
-		elements = append(elements, "    CONSTRAINT generation CHECK getSetting('log_comment') = "+literal(g.Fence()))
+		elements = append(elements, "    CONSTRAINT generation CHECK getSetting('log_comment') = "+literal(m.Fence()))
 	}
 	b.WriteString(strings.Join(elements, ",\n"))
 	fmt.Fprintf(&b, "\n)\nENGINE = %s\n", t.Engine)
@@ -58,7 +50,7 @@ func (t Table) Create(physical string, g Generation, o Options) string {
 	}
 	fmt.Fprintf(&b, "ORDER BY (%s)\n", quoteAll(t.OrderBy))
 	fmt.Fprintf(&b, "SETTINGS %s\n", strings.Join(t.settings(o), ", "))
-	fmt.Fprintf(&b, "COMMENT %s", literal(g.Comment()))
+	fmt.Fprintf(&b, "COMMENT %s", literal(m.Text()))
 	return b.String()
 }
 
@@ -86,11 +78,11 @@ func (t Table) settings(o Options) []string {
 	if o.Fsync {
 		fsync = 1
 	}
-	return []string{
+	return append([]string{
 		fmt.Sprintf("non_replicated_deduplication_window = %d", window),
 		fmt.Sprintf("fsync_after_insert = %d", fsync),
 		fmt.Sprintf("fsync_part_directory = %d", fsync),
-	}
+	}, t.Settings...)
 }
 
 func quote(name string) string {

@@ -9,6 +9,10 @@ package tables
 //	  - first_seen, last_seen: by the events' ts.
 //	  - latest: the newest occurrence by (ts, event_id): its name, message (cut
 //	    to 1 KiB) and culprit stand for the group.
+//	  - latest_at: the latest moment at which an occurrence can have happened: the
+//	    end of its ts's unit (a ts of whole seconds means the whole second), but not
+//	    after it was received. What is newer than a resolution is decided by it,
+//	    so that a client's clock that is ahead reopens nothing for ever.
 //	  - first_release, last_release: (ts, release) of the earliest and latest
 //	    occurrence that named a release. release is "" when none did.
 //
@@ -25,6 +29,7 @@ func ErrorGroups() Table {
 			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
 			{"first_seen", "SimpleAggregateFunction(min, " + eventTime + ")", ""},
 			{"last_seen", "SimpleAggregateFunction(max, " + eventTime + ")", ""},
+			{"latest_at", "SimpleAggregateFunction(max, " + eventTime + ")", ""},
 			{"latest", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", event_id FixedString(16), name String, message String, culprit String, explanation String))", ""},
 			{"first_release", "SimpleAggregateFunction(min, Tuple(ts " + eventTime + ", release String))", ""},
 			{"last_release", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", release String))", ""},
@@ -65,6 +70,9 @@ const (
 // row without bound. Occurrences without a value have no row. Values are cut
 // to 256 bytes.
 //
+// release_key orders the releases that are semantic versions: as text, "" for
+// others and other facets. latest_at is as in ErrorGroups.
+//
 // A group's environments: SELECT groupUniqArray(value) … WHERE facet =
 // 'environment' GROUP BY fingerprint, over the page's fingerprints. A filter
 // on environment: fingerprint IN (SELECT fingerprint … WHERE facet = … AND
@@ -83,6 +91,8 @@ func ErrorGroupFacets() Table {
 			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
 			{"first_seen", "SimpleAggregateFunction(min, " + eventTime + ")", ""},
 			{"last_seen", "SimpleAggregateFunction(max, " + eventTime + ")", ""},
+			{"latest_at", "SimpleAggregateFunction(max, " + eventTime + ")", ""},
+			{"release_key", "SimpleAggregateFunction(max, String)", ""},
 		},
 		OrderBy: []string{"project_id", "fingerprint", "facet", "value"},
 	}

@@ -119,3 +119,23 @@ func Quarantine() Table {
 		PartitionBy: "toYYYYMM(`received_at`)",
 	}
 }
+
+// FoldStarts says where each generation of a projection began in each partition:
+// one row per projection, generation, topic and partition (rows that are there
+// twice are equal). A partition that has a row here but no checkpoint in its
+// consumer group has lost it; one that has neither is new.
+func FoldStarts() Table {
+	return Table{
+		Name:   "fold_starts",
+		Engine: Plain,
+		Columns: []Column{
+			{"projection", "LowCardinality(String)", ""},
+			{"generation", "UInt32", ""},
+			{"topic", "LowCardinality(String)", ""},
+			{"partition", "UInt32", ""},
+			{"offset", "Int64", ""},
+		},
+		Shared:  true,
+		OrderBy: []string{"projection", "generation", "topic", "partition"},
+	}
+}

@@ -16,7 +16,10 @@
 // chooses, only by the received time.
 package tables
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Engine says how rows with an equal sort key are treated.
 type Engine string
@@ -48,8 +51,9 @@ type Table struct {
 	Columns     []Column
 	Indexes     []Index
 	OrderBy     []string
-	PartitionBy string // "" for none
-	Shared      bool   // filled by several projections, which tell their rows apart
+	PartitionBy string   // "" for none
+	Shared      bool     // filled by several projections, which tell their rows apart
+	Settings    []string // more settings, as "name = value"
 }
 
 // Options are the settings of a table that depend on where it runs.
@@ -86,6 +90,18 @@ func (t Table) ColumnNames() []string {
 	return names
 }
 
+// Physical is the name of the table's copy with a suffix: "" for the live one.
+// A shared table has no copies.
+func (t Table) Physical(suffix string) string {
+	if t.Shared {
+		return t.Name
+	}
+	return t.Name + suffix
+}
+
+// GenerationSuffix is the suffix of the tables of a generation that is not live.
+func GenerationSuffix(generation int) string { return "__g" + strconv.Itoa(generation) }
+
 // Insert is the statement that begins a batch of rows into the physical table,
 // with the columns in the order of the definition.
 func (t Table) Insert(physical string) string {
@@ -99,7 +115,8 @@ func (t Table) Insert(physical string) string {
 // All lists every table in a fixed order.
 func All() []Table {
 	return []Table{
-		Events(), ErrorGroups(), ErrorGroupHours(), ErrorGroupFacets(), ErrorOccurrences(),
-		Deliveries(), DeliveryAttempts(), CostRollups(), Rejections(), Quarantine(),
+		Events(), ErrorGroups(), ErrorGroupHours(), ErrorGroupFacets(), ErrorReleases(), ErrorAliases(), ErrorOccurrences(),
+		ErrorTriage(), ErrorGroupList(),
+		Deliveries(), DeliveryAttempts(), CostRollups(), Rejections(), Quarantine(), FoldStarts(),
 	}
 }
