@@ -61,7 +61,12 @@ func (l *load) deliver(ctx context.Context, rng *rand.Rand, b *batch) {
 			key = b.key
 		}
 		b.posts++
+		var twin chan answer
+		if l.keyed && rng.IntN(15) == 0 {
+			twin = l.twin(pick(rng, l.bases()), b)
+		}
 		a, err := post(pick(rng, l.bases()), l.who, b.body, key)
+		l.same(b, a, twin)
 		switch {
 		case err == nil && a.status == http.StatusOK:
 			if err := b.agrees(a.body); err != nil {
@@ -98,6 +103,32 @@ func (l *load) finish(t testing.TB) {
 		if b.fate == unknown && l.keyed {
 			l.deliver(ctx, rng, b)
 		}
+	}
+}
+
+// twin sends a batch a second time while it is being sent, through any gateway.
+func (l *load) twin(base string, b *batch) chan answer {
+	twin := make(chan answer, 1)
+	go func() {
+		a, _ := post(base, l.who, b.body, b.key)
+		twin <- a
+	}()
+	return twin
+}
+
+// same compares the answers of two requests with one key that were made at once: of two 200s, one
+// is the repeat of the other.
+func (l *load) same(b *batch, a answer, twin chan answer) {
+	if twin == nil {
+		return
+	}
+	other := <-twin
+	if a.status != http.StatusOK || other.status != http.StatusOK {
+		return
+	}
+	replays := a.header.Get("Idempotent-Replayed") + other.header.Get("Idempotent-Replayed")
+	if string(a.body) != string(other.body) || (b.posts == 1 && replays != "true") {
+		l.ledger.object("batch %s sent twice at once with the key %s: got %s and %s (Idempotent-Replayed: %s)", b.name, b.key, a, other, replays)
 	}
 }
 

@@ -42,6 +42,7 @@ func (w *witness) verify() {
 	w.checkCosts(present)
 	w.checkTables(present)
 	w.checkStatus()
+	w.checkSecrets()
 	t.Logf("%d events answered 200, %d in the log, %d batches; compared in %v",
 		w.ledger.answeredEvents(), len(present), len(w.ledger.batches), time.Since(began).Round(time.Millisecond))
 }
@@ -289,5 +290,20 @@ func (w *witness) checkStatus() {
 			}
 			return nil
 		})
+	}
+}
+
+// checkSecrets looks for what must never be printed.
+func (w *witness) checkSecrets() {
+	w.t.Helper()
+	printed := w.server.current().out.String()
+	for name, secret := range map[string]string{"API key": w.who.APIKey, "webhook secret": w.who.WebhookSecret, "admin token": w.admin} {
+		if strings.Contains(printed, secret) {
+			w.t.Errorf("%s printed the %s", w.server.name, name)
+		}
+	}
+	a, err := get(w.server.base(), "", "/metrics", nil)
+	if err != nil || a.status != http.StatusOK || strings.Contains(string(a.body), w.who.APIKey) || !strings.Contains(string(a.body), "weir_") {
+		w.t.Errorf("GET /metrics: %s %v", a, err)
 	}
 }

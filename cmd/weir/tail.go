@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"weir/internal/client"
 )
@@ -31,7 +34,7 @@ func (c *tailCmd) Run(ctx context.Context, t *terminal) error {
 			query.Set(name, value)
 		}
 	}
-	stream, err := client.New(c.Server, c.Key).Stream(ctx, "/api/events/tail", query)
+	stream, err := c.open(ctx, t, query)
 	if err != nil {
 		return err
 	}
@@ -54,6 +57,26 @@ func (c *tailCmd) Run(ctx context.Context, t *terminal) error {
 		return fmt.Errorf("the stream broke off: %w", err)
 	}
 	return errors.New("the server ended the stream; run the command again to go on")
+}
+
+// openPatience is how long a server that is starting, or whose read models are being made, is asked again.
+const openPatience = time.Minute
+
+func (c *tailCmd) open(ctx context.Context, t *terminal, query url.Values) (io.ReadCloser, error) {
+	server, deadline := client.New(c.Server, c.Key), time.Now().Add(openPatience)
+	for {
+		stream, err := server.Stream(ctx, "/api/events/tail", query)
+		var problem *client.Problem
+		if !errors.As(err, &problem) || problem.Status != http.StatusServiceUnavailable || time.Now().After(deadline) {
+			return stream, err
+		}
+		t.notef("%v; again in a second\n", err)
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 func (c *tailCmd) print(t *terminal, event string) error {
