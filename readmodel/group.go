@@ -1,17 +1,17 @@
 package readmodel
 
 import (
-	"context"
 	"encoding/json"
-	"net/http"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"weir/internal/httpapi"
 )
 
-// GroupQuery reads one group. A fingerprint belongs to one project, so for the
-// admin, who need not name it, Project is "".
+// GroupQuery finds out which project and group a fingerprint belongs to now: it
+// is a group's own, or an older name of one. For the admin, who need not name
+// the project, Project is "".
 type GroupQuery struct {
 	Project     string
 	Fingerprint string
@@ -21,24 +21,44 @@ func (q GroupQuery) statement() Statement {
 	var b builder
 	b.equal("project_id", q.Project)
 	b.where("fingerprint = " + b.eventID(q.Fingerprint))
-	return b.statement(
-		"SELECT project_id, toInt64(sum(count)), toUnixTimestamp64Nano(min(first_seen)), toUnixTimestamp64Nano(max(last_seen)),",
-		"tupleElement(max(latest), 'explanation') FROM error_groups WHERE", b.conditions(), "GROUP BY project_id, fingerprint LIMIT 1")
+	own := "SELECT project_id, lower(hex(fingerprint)) AS name, toUInt8(1) AS own, toUInt64(0) AS total FROM error_groups WHERE " + b.conditions() + " LIMIT 1"
+	b.conds = nil
+	b.equal("project_id", q.Project)
+	b.where("alias = " + b.eventID(q.Fingerprint))
+	alias := "SELECT project_id, lower(hex(fingerprint)) AS name, toUInt8(0) AS own, sum(count) AS total FROM error_aliases WHERE " + b.conditions() + " GROUP BY project_id, fingerprint"
+	return b.statement("SELECT project_id, name FROM (" + own + " UNION ALL " + alias + ") ORDER BY own DESC, total DESC, name LIMIT 1")
+}
+
+// GroupStateQuery reads one group with its status, merged groups and all.
+type GroupStateQuery struct {
+	scope       groupScope
+	Fingerprint string
+	Now         time.Time
+}
+
+func (q GroupStateQuery) statement() Statement {
+	var b builder
+	flat := b.flatGroups(q.scope, q.scope.members(q.Fingerprint), false)
+	return b.statement("SELECT lower(hex(fingerprint)) AS id, total, first_at, last_at, " + b.status(q.Now, "ignored_until") + " AS status FROM (" + flat + ")")
 }
 
 // OccurrencesQuery reads one page of a group's occurrences, newest first, in
 // the reverse order of the table's sort key.
 type OccurrencesQuery struct {
-	Project     string
-	Fingerprint string
-	After       *eventKey
-	Limit       int
+	Project      string
+	Fingerprints []string // of the group and what is merged into it
+	After        *eventKey
+	Limit        int
 }
 
 func (q OccurrencesQuery) statement() Statement {
 	var b builder
 	b.where("project_id = " + b.text(q.Project))
-	b.where("fingerprint = " + b.eventID(q.Fingerprint))
+	if len(q.Fingerprints) == 1 {
+		b.where("fingerprint = " + b.eventID(q.Fingerprints[0]))
+	} else {
+		b.where("fingerprint IN (" + b.prints(q.Fingerprints) + ")")
+	}
 	if q.After != nil {
 		b.before(*q.After)
 	}
@@ -90,67 +110,4 @@ func (p *occurrencePage) finish(list string, limit int) (httpapi.Page[occurrence
 	last := p.items[len(p.items)-1]
 	next, err := httpapi.EncodeCursor(list, eventKey{int64(last.TS), last.EventID})
 	return httpapi.NewPage(p.items, next), err
-}
-
-// groupDetail is the answer of GET /api/errors/groups/{fingerprint}.
-type groupDetail struct {
-	groupItem
-	ProjectID   string                   `json:"project_id"`
-	Occurrences httpapi.Page[occurrence] `json:"occurrences"`
-	Explanation json.RawMessage          `json:"explanation"`
-}
-
-func (rd *Reader) group(w http.ResponseWriter, r *http.Request) error {
-	p, err := parseParams(r, "project_id", "cursor", "limit")
-	if err != nil {
-		return err
-	}
-	project, err := rd.walls(r)
-	if err != nil {
-		return err
-	}
-	q := OccurrencesQuery{Fingerprint: pathValue(r, "fingerprint"), Limit: p.Limit()}
-	list := listName("occurrences", q.Fingerprint)
-	q.After = p.eventCursor(list)
-	if err := p.err(); err != nil {
-		return err
-	}
-	detail, err := rd.readGroup(r.Context(), GroupQuery{project, q.Fingerprint})
-	if err != nil {
-		return err
-	}
-	q.Project = detail.ProjectID
-	var page occurrencePage
-	if err := rd.query(r.Context(), "occurrences", q.statement(), page.scan); err != nil {
-		return err
-	}
-	if detail.Occurrences, err = page.finish(list, q.Limit); err != nil {
-		return err
-	}
-	httpapi.WriteJSON(w, http.StatusOK, detail)
-	return nil
-}
-
-func (rd *Reader) readGroup(ctx context.Context, q GroupQuery) (groupDetail, error) {
-	d := groupDetail{groupItem: newGroup()}
-	if !isHex128(q.Fingerprint) {
-		return d, httpapi.NotFound("error group")
-	}
-	err := rd.query(ctx, "group", q.statement(), func(rows driver.Rows) error {
-		var explanation string
-		err := rows.Scan(&d.ProjectID, &d.Count, (*int64)(&d.FirstSeen), (*int64)(&d.LastSeen), &explanation)
-		d.Explanation = rawJSON(explanation)
-		return err
-	})
-	if err != nil {
-		return d, err
-	}
-	if d.ProjectID == "" {
-		return d, httpapi.NotFound("error group")
-	}
-	d.Fingerprint = q.Fingerprint
-	one := []groupItem{d.groupItem}
-	err = rd.describe(ctx, d.ProjectID, one)
-	d.groupItem = one[0]
-	return d, err
 }

@@ -1,16 +1,15 @@
 package readmodel
 
 import (
-	"strings"
 	"time"
 
 	"weir/readmodel/tables"
 )
 
-// unresolved is the status every group has until triage events say otherwise.
+// unresolved is the status of a group about which nothing was decided.
 const unresolved = "unresolved"
 
-var groupStatuses = []string{unresolved, "regressed", "resolved", "ignored"}
+var groupStatuses = []string{unresolved, "regressed", tables.TriageResolved, tables.TriageIgnored}
 
 // GroupsFilter chooses error groups of one project.
 type GroupsFilter struct {
@@ -21,16 +20,6 @@ type GroupsFilter struct {
 	Since, Until                  time.Time
 }
 
-// none says that no group can match, whatever is in the tables.
-func (f GroupsFilter) none() bool {
-	for _, s := range f.Statuses {
-		if s == unresolved {
-			return false
-		}
-	}
-	return len(f.Statuses) > 0
-}
-
 // Orders of a list of groups.
 const (
 	ByLastSeen  = "last_seen"
@@ -38,12 +27,10 @@ const (
 	ByCount     = "count"
 )
 
-var groupOrders = map[string]string{ByLastSeen: "last_at", ByFirstSeen: "first_at", ByCount: "total"}
-
 // GroupsQuery finds the groups of one page, with the columns that lists are
 // sorted by and no others: what else a group shows is read for the page only
 // (GroupDetailsQuery, GroupFacetsQuery, GroupTrendQuery), which is much cheaper
-// than carrying it through the sort of a project with 100,000 groups.
+// than carrying it through the sort. Large projects are read by GroupListQuery.
 //
 // The order is by the column and then the fingerprint. A group whose place
 // changes while somebody pages (it was seen again) moves towards the front,
@@ -54,6 +41,8 @@ type GroupsQuery struct {
 	Ascending bool
 	After     *groupKey
 	Limit     int
+	Now       time.Time // decides whether a group is ignored no more
+	scope     groupScope
 }
 
 // groupKey is the place of a group in an order, and the content of a cursor.
@@ -64,116 +53,173 @@ type groupKey struct {
 
 func (q GroupsQuery) statement() Statement {
 	var b builder
-	b.where("project_id = " + b.text(q.Project))
-	q.seenIn(&b, tables.FacetEnvironment, q.Environment)
-	q.seenIn(&b, tables.FacetRelease, q.Release)
-	q.seenIn(&b, tables.FacetService, q.Service)
-	inner := "SELECT fingerprint, toInt64(sum(count)) AS total, toUnixTimestamp64Nano(min(first_seen)) AS first_at, " +
-		"toUnixTimestamp64Nano(max(last_seen)) AS last_at" + q.textColumns() +
-		" FROM error_groups WHERE " + b.conditions() + " GROUP BY fingerprint"
-	b.conds = nil
-	q.groupConditions(&b)
-	column, direction := groupOrders[q.Sort], "DESC"
+	flat := b.flatGroups(q.scope, nil, q.Text != "")
+	q.conditions(&b, groupColumns{
+		last: "last_at", first: "first_at", count: "total", until: "ignored_until",
+		name: "newest.name", message: "newest.message", culprit: "newest.culprit",
+	})
+	return b.statement("SELECT lower(hex(fingerprint)) AS id, total, first_at, last_at, "+b.status(q.Now, "ignored_until")+
+		" AS status FROM ("+flat+") WHERE", b.conditions(), q.order(groupColumns{last: "last_at", first: "first_at", count: "total"}), b.page(q.Limit))
+}
+
+// groupColumns are the columns of one of the two places that a list is read
+// from. Times are nanoseconds since 1970, or converted with ns.
+type groupColumns struct {
+	last, first, count, until string
+	name, message, culprit    string
+	times                     bool // last and first are times, not nanoseconds
+}
+
+func (c groupColumns) of(sort string) string {
+	switch sort {
+	case ByFirstSeen:
+		return c.first
+	case ByCount:
+		return c.count
+	}
+	return c.last
+}
+
+// value is a placeholder that compares with the column a list is sorted by.
+func (c groupColumns) value(b *builder, sort string, v int64) string {
+	if c.times && sort != ByCount {
+		return b.moment(time.Unix(0, v))
+	}
+	return b.arg("Int64", v)
+}
+
+// conditions are those on whole groups: active in [Since, Until), and so on.
+func (q GroupsQuery) conditions(b *builder, c groupColumns) {
+	q.seenIn(b, tables.FacetEnvironment, q.Environment)
+	q.seenIn(b, tables.FacetRelease, q.Release)
+	q.seenIn(b, tables.FacetService, q.Service)
+	if !q.Since.IsZero() {
+		b.where(c.last + " >= " + c.value(b, ByLastSeen, q.Since.UnixNano()))
+	}
+	if !q.Until.IsZero() {
+		b.where(c.first + " < " + c.value(b, ByFirstSeen, q.Until.UnixNano()))
+	}
+	if len(q.Statuses) > 0 {
+		b.where(b.status(q.Now, c.until) + " IN " + b.texts(q.Statuses))
+	}
+	if q.Text != "" {
+		b.where("positionCaseInsensitiveUTF8(concat(" + c.name + ", '\\n', " + c.message + ", '\\n', " + c.culprit + "), " + b.text(q.Text) + ") > 0")
+	}
+	if q.After != nil {
+		sign, column, value := "<", c.of(q.Sort), c.value(b, q.Sort, q.After.Value)
+		if q.Ascending {
+			sign = ">"
+		}
+		// The first condition says the same less exactly: it is the one that finds the place in a sort key.
+		b.where(column + " " + sign + "= " + value)
+		b.where("(" + column + ", fingerprint) " + sign + " (" + value + ", " + b.eventID(q.After.Fingerprint) + ")")
+	}
+}
+
+// status is a group's status now: an ignore with a time ends by itself.
+func (b *builder) status(now time.Time, until string) string {
+	return "if(state = '" + tables.TriageIgnored + "' AND " + until + " > 0 AND " + until + " <= " + b.arg("Int64", now.UnixNano()) + ", '" + unresolved + "', toString(state))"
+}
+
+func (q GroupsQuery) order(c groupColumns) string {
+	direction := "DESC"
 	if q.Ascending {
 		direction = "ASC"
 	}
-	if q.After != nil {
-		b.where("(" + column + ", fingerprint) " + map[string]string{"ASC": ">", "DESC": "<"}[direction] +
-			" (" + b.arg("Int64", q.After.Value) + ", " + b.eventID(q.After.Fingerprint) + ")")
-	}
-	return b.statement(
-		"SELECT lower(hex(fingerprint)) AS id, total, first_at, last_at FROM ("+inner+") WHERE", b.conditions(),
-		"ORDER BY", column, direction+", fingerprint", direction, b.page(q.Limit))
+	return "ORDER BY " + c.of(q.Sort) + " " + direction + ", fingerprint " + direction
 }
 
 // seenIn keeps the groups with an occurrence of that facet value.
 func (q GroupsQuery) seenIn(b *builder, facet, value string) {
 	if value != "" {
-		b.where("fingerprint IN (SELECT fingerprint FROM error_group_facets WHERE project_id = " + b.text(q.Project) +
+		b.where("fingerprint IN (SELECT " + q.scope.rooted(b) + " FROM error_group_facets WHERE project_id = " + b.text(q.Project) +
 			" AND facet = " + b.text(facet) + " AND value = " + b.text(value) + ")")
 	}
 }
 
-func (q GroupsQuery) textColumns() string {
-	if q.Text == "" {
-		return ""
-	}
-	return ", max(latest) AS newest"
-}
+// GroupListQuery finds the groups of one page with everything a page shows, in
+// error_group_list, which tables describes.
+type GroupListQuery struct{ GroupsQuery }
 
-// groupConditions are those on a whole group: active in [Since, Until), and with the text.
-func (q GroupsQuery) groupConditions(b *builder) {
-	if !q.Since.IsZero() {
-		b.where("last_at >= " + b.arg("Int64", q.Since.UnixNano()))
+func (q GroupListQuery) statement() Statement {
+	var b builder
+	b.where("project_id = " + b.text(q.Project))
+	c := groupColumns{
+		last: "last_seen", first: "first_seen", count: "count", until: "toUnixTimestamp64Nano(ignored_until)",
+		name: "name", message: "message", culprit: "culprit", times: true,
 	}
-	if !q.Until.IsZero() {
-		b.where("first_at < " + b.arg("Int64", q.Until.UnixNano()))
-	}
-	if q.Text != "" {
-		b.where("positionCaseInsensitiveUTF8(concat(newest.name, '\\n', newest.message, '\\n', newest.culprit), " + b.text(q.Text) + ") > 0")
-	}
+	q.conditions(&b, c)
+	return b.statement("SELECT lower(hex(fingerprint)) AS id, toInt64(count) AS total, toUnixTimestamp64Nano(first_seen) AS first_at,",
+		"toUnixTimestamp64Nano(last_seen) AS last_at, "+b.status(q.Now, c.until)+" AS status, name, message, culprit, first_release, last_release,",
+		"environments, services, hours, hits FROM error_group_list WHERE", b.conditions(), q.order(c), b.page(q.Limit))
 }
 
 // GroupDetailsQuery reads what a page shows of its groups beside the sorted columns.
 type GroupDetailsQuery struct {
-	Project      string
-	Fingerprints []string // hex
+	scope   groupScope
+	Groups  []string // hex
+	Explain bool     // read the explanation too, which can be long
 }
 
 func (q GroupDetailsQuery) statement() Statement {
 	var b builder
-	b.groups(q.Project, q.Fingerprints)
+	root, explanation := q.scope.rooted(&b), "''"
+	if q.Explain {
+		explanation = "newest.explanation"
+	}
+	b.groups(q.scope, q.Groups)
 	return b.statement(
-		"SELECT lower(hex(fingerprint)) AS id, newest.name, newest.message, newest.culprit, earliest_release.release, latest_release.release",
-		"FROM (SELECT fingerprint, max(latest) AS newest, min(first_release) AS earliest_release, max(last_release) AS latest_release",
-		"FROM error_groups WHERE", b.conditions(), "GROUP BY fingerprint)")
+		"SELECT lower(hex(shown)) AS id, newest.name, newest.message, newest.culprit, earliest_release.release, latest_release.release, "+explanation,
+		"FROM (SELECT", root, "AS shown, max(latest) AS newest, min(first_release) AS earliest_release, max(last_release) AS latest_release",
+		"FROM error_groups WHERE", b.conditions(), "GROUP BY shown)")
 }
 
-// groups adds the condition for known groups of one project.
-func (b *builder) groups(project string, fingerprints []string) {
-	b.where("project_id = " + b.text(project))
-	holders := make([]string, len(fingerprints))
-	for i, f := range fingerprints {
-		holders[i] = b.eventID(f)
-	}
-	b.where("fingerprint IN (" + strings.Join(holders, ", ") + ")")
+// groups adds the condition for known groups of one project and what is merged into them.
+func (b *builder) groups(s groupScope, groups []string) {
+	b.where("project_id = " + b.text(s.Project))
+	b.where("fingerprint IN (" + b.prints(s.members(groups...)) + ")")
 }
 
 // maxFacetValues is how many values of one facet a group shows: the most frequent ones.
 const maxFacetValues = 20
 
-// GroupFacetsQuery reads the environments, releases and services of groups, the most frequent first.
+// GroupFacetsQuery reads the environments, releases and services of groups, the
+// most frequent first, and how often and when each was seen.
 type GroupFacetsQuery struct {
-	Project      string
-	Fingerprints []string
+	scope  groupScope
+	Groups []string
 }
 
 func (q GroupFacetsQuery) statement() Statement {
 	var b builder
-	b.groups(q.Project, q.Fingerprints)
+	root := q.scope.rooted(&b)
+	b.groups(q.scope, q.Groups)
 	return b.statement(
-		"SELECT lower(hex(fingerprint)) AS id, toString(facet) AS name, value, sum(count) AS total FROM error_group_facets WHERE", b.conditions(),
-		"GROUP BY fingerprint, facet, value ORDER BY total DESC, value LIMIT", b.arg("UInt32", maxFacetValues), "BY id, name")
+		"SELECT lower(hex(shown)) AS id, name, value, total, toUnixTimestamp64Nano(first) AS first_at, toUnixTimestamp64Nano(last) AS last_at FROM (SELECT", root,
+		"AS shown, toString(facet) AS name, value, sum(count) AS total, min(first_seen) AS first, max(last_seen) AS last FROM error_group_facets WHERE", b.conditions(),
+		"GROUP BY shown, facet, value) ORDER BY total DESC, value LIMIT", b.arg("UInt32", maxFacetValues), "BY id, name")
 }
 
 // trendHours is the length of a group's trend.
 const trendHours = 24
 
 // GroupTrendQuery counts the occurrences of groups by hour, from From on for
-// trendHours. Only hours with occurrences have rows.
+// Hours. Only hours with occurrences have rows.
 type GroupTrendQuery struct {
-	Project      string
-	Fingerprints []string
-	From         time.Time // a full hour
+	scope  groupScope
+	Groups []string
+	From   time.Time // a full hour
+	Hours  int
 }
 
 func (q GroupTrendQuery) statement() Statement {
 	var b builder
-	b.groups(q.Project, q.Fingerprints)
+	root := q.scope.rooted(&b)
+	b.groups(q.scope, q.Groups)
 	from := b.moment(q.From)
 	b.where("hour >= " + from)
-	b.where("hour < " + b.moment(q.From.Add(trendHours*time.Hour)))
+	b.where("hour < " + b.moment(q.From.Add(time.Duration(q.Hours)*time.Hour)))
 	return b.statement(
-		"SELECT lower(hex(fingerprint)) AS id, dateDiff('hour', "+from+", hour) AS slot, sum(count) AS total FROM error_group_hours WHERE",
-		b.conditions(), "GROUP BY fingerprint, hour")
+		"SELECT lower(hex("+root+")) AS id, dateDiff('hour', "+from+", hour) AS slot, sum(count) AS total FROM error_group_hours WHERE",
+		b.conditions(), "GROUP BY id, slot ORDER BY slot")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"weir/internal/httpapi"
 	"weir/readmodel/tables"
@@ -27,6 +28,18 @@ type groupItem struct {
 	Environments []string           `json:"environments"`
 	Services     []string           `json:"services"`
 	Trend        [trendHours]uint64 `json:"trend"` // by hour, the current one last
+
+	facets      []facet
+	explanation string
+}
+
+// facet is one release, environment or service that a group was seen in.
+type facet struct {
+	kind      string
+	Value     string `json:"value"`
+	Count     uint64 `json:"count"`
+	FirstSeen nanos  `json:"first_seen"`
+	LastSeen  nanos  `json:"last_seen"`
 }
 
 func newGroup() groupItem {
@@ -43,21 +56,21 @@ func (g *groupItem) sorted(by string) int64 {
 	return int64(g.LastSeen)
 }
 
+// listGroups answers from the list of a large project, which is behind the log
+// by some seconds while events are folding. Who sends back a log position reads
+// the groups themselves, which hold it.
 func (rd *Reader) listGroups(w http.ResponseWriter, r *http.Request) error {
 	q, list, err := rd.groupsQuery(r)
 	if err != nil {
 		return err
 	}
-	if q.none() {
-		return writePage(w, []groupItem{}, "", nil)
-	}
 	var groups []groupItem
-	err = rd.query(r.Context(), "groups", q.statement(), func(rows driver.Rows) error {
-		g := newGroup()
-		err := rows.Scan(&g.Fingerprint, &g.Count, (*int64)(&g.FirstSeen), (*int64)(&g.LastSeen))
-		groups = append(groups, g)
-		return err
-	})
+	listed := r.Header.Get(HeaderLogPosition) == "" && rd.listed.has(r.Context(), rd, q.Project)
+	if listed {
+		groups, err = rd.readList(r.Context(), q)
+	} else {
+		groups, err = rd.readGroups(r.Context(), &q)
+	}
 	if err != nil {
 		return err
 	}
@@ -67,10 +80,58 @@ func (rd *Reader) listGroups(w http.ResponseWriter, r *http.Request) error {
 		last := &groups[q.Limit-1]
 		next, err = httpapi.EncodeCursor(list, groupKey{last.sorted(q.Sort), last.Fingerprint})
 	}
-	if err == nil {
-		err = rd.describe(r.Context(), q.Project, groups)
+	if err == nil && !listed {
+		err = rd.describe(r.Context(), q.scope, groups, false)
 	}
 	return writePage(w, groups, next, err)
+}
+
+// readGroups is the page without what describe adds.
+func (rd *Reader) readGroups(ctx context.Context, q *GroupsQuery) (groups []groupItem, err error) {
+	if q.scope, err = rd.scope(ctx, q.Project); err != nil {
+		return nil, err
+	}
+	return groups, rd.query(ctx, "groups", q.statement(), func(rows driver.Rows) error {
+		g := newGroup()
+		err := rows.Scan(&g.Fingerprint, &g.Count, (*int64)(&g.FirstSeen), (*int64)(&g.LastSeen), &g.Status)
+		groups = append(groups, g)
+		return err
+	})
+}
+
+// readList is the page, whole.
+func (rd *Reader) readList(ctx context.Context, q GroupsQuery) (groups []groupItem, err error) {
+	if q.Environment+q.Release+q.Service != "" { // only these look into a table where merged groups are apart
+		if q.scope, err = rd.scope(ctx, q.Project); err != nil {
+			return nil, err
+		}
+	}
+	from := trendStart().Unix() / secondsPerHour
+	return groups, rd.query(ctx, "group_list", GroupListQuery{q}.statement(), func(rows driver.Rows) error {
+		g := newGroup()
+		var first, last string
+		var hours []uint32
+		var hits []uint64
+		err := rows.Scan(&g.Fingerprint, &g.Count, (*int64)(&g.FirstSeen), (*int64)(&g.LastSeen), &g.Status, &g.Name, &g.Message, &g.Culprit,
+			&first, &last, &g.Environments, &g.Services, &hours, &hits)
+		g.FirstRelease, g.LastRelease = orNull(first), orNull(last)
+		for i, hour := range hours {
+			if slot := int64(hour) - from; slot >= 0 && slot < trendHours {
+				g.Trend[slot] += hits[i]
+			}
+		}
+		slices.Sort(g.Environments)
+		slices.Sort(g.Services)
+		groups = append(groups, g)
+		return err
+	})
+}
+
+const secondsPerHour = 60 * 60
+
+// trendStart is the first hour of a trend that ends with the current one.
+func trendStart() time.Time {
+	return time.Now().UTC().Truncate(time.Hour).Add(-(trendHours - 1) * time.Hour)
 }
 
 func (rd *Reader) groupsQuery(r *http.Request) (q GroupsQuery, list string, err error) {
@@ -88,6 +149,7 @@ func (rd *Reader) groupsQuery(r *http.Request) (q GroupsQuery, list string, err 
 		Environment: p.String("environment", maxFacetBytes), Release: p.String("release", maxFacetBytes),
 		Service: p.String("service", maxFacetBytes), Text: p.String("q", maxTextBytes), Since: span.From, Until: span.To,
 	}
+	q.scope.Project, q.Now = project, time.Now()
 	q.Sort = p.Enum("sort", ByLastSeen, ByLastSeen, ByFirstSeen, ByCount)
 	q.Ascending = p.Enum("order", "desc", "desc", "asc") == "asc"
 	q.Limit = p.Limit()
@@ -105,8 +167,8 @@ func (rd *Reader) groupsQuery(r *http.Request) (q GroupsQuery, list string, err 
 // maxFacetBytes bounds the parameters environment, release and service: the table cuts values to as much.
 const maxFacetBytes = 256
 
-// describe fills in what the list query did not read.
-func (rd *Reader) describe(ctx context.Context, project string, groups []groupItem) error {
+// describe fills in what the list query did not read, with three questions at once.
+func (rd *Reader) describe(ctx context.Context, scope groupScope, groups []groupItem, explain bool) error {
 	if len(groups) == 0 {
 		return nil
 	}
@@ -116,53 +178,53 @@ func (rd *Reader) describe(ctx context.Context, project string, groups []groupIt
 		ids[i] = groups[i].Fingerprint
 		at[ids[i]] = &groups[i]
 	}
-	err := rd.query(ctx, "group_details", GroupDetailsQuery{project, ids}.statement(), func(rows driver.Rows) error {
-		return scanDetails(rows, at)
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error {
+		return rd.query(ctx, "group_details", GroupDetailsQuery{scope, ids, explain}.statement(), func(rows driver.Rows) error { return scanDetails(rows, at) })
 	})
-	if err != nil {
-		return err
-	}
-	err = rd.query(ctx, "group_facets", GroupFacetsQuery{project, ids}.statement(), func(rows driver.Rows) error {
-		return scanFacet(rows, at)
+	work.Go(func() error {
+		return rd.query(ctx, "group_facets", GroupFacetsQuery{scope, ids}.statement(), func(rows driver.Rows) error { return scanFacet(rows, at) })
 	})
-	if err != nil {
-		return err
-	}
+	work.Go(func() error {
+		trend := GroupTrendQuery{scope, ids, trendStart(), trendHours}
+		return rd.query(ctx, "group_trend", trend.statement(), func(rows driver.Rows) error { return scanTrend(rows, at) })
+	})
+	err := work.Wait()
 	for i := range groups {
 		slices.Sort(groups[i].Environments)
 		slices.Sort(groups[i].Services)
 	}
-	from := time.Now().UTC().Truncate(time.Hour).Add(-(trendHours - 1) * time.Hour)
-	return rd.query(ctx, "group_trend", GroupTrendQuery{project, ids, from}.statement(), func(rows driver.Rows) error {
-		return scanTrend(rows, at)
-	})
+	return err
 }
 
 func scanDetails(rows driver.Rows, at map[string]*groupItem) error {
-	var id, name, message, culprit, first, last string
-	if err := rows.Scan(&id, &name, &message, &culprit, &first, &last); err != nil {
+	var id, name, message, culprit, first, last, explanation string
+	if err := rows.Scan(&id, &name, &message, &culprit, &first, &last, &explanation); err != nil {
 		return err
 	}
 	if g := at[id]; g != nil {
-		g.Name, g.Message, g.Culprit = name, message, culprit
+		g.Name, g.Message, g.Culprit, g.explanation = name, message, culprit, explanation
 		g.FirstRelease, g.LastRelease = orNull(first), orNull(last)
 	}
 	return nil
 }
 
 func scanFacet(rows driver.Rows, at map[string]*groupItem) error {
-	var id, facet, value string
-	var total uint64
-	if err := rows.Scan(&id, &facet, &value, &total); err != nil {
+	var id string
+	var f facet
+	if err := rows.Scan(&id, &f.kind, &f.Value, &f.Count, (*int64)(&f.FirstSeen), (*int64)(&f.LastSeen)); err != nil {
 		return err
 	}
 	g := at[id]
-	switch {
-	case g == nil:
-	case facet == tables.FacetEnvironment:
-		g.Environments = append(g.Environments, value)
-	case facet == tables.FacetService:
-		g.Services = append(g.Services, value)
+	if g == nil {
+		return nil
+	}
+	g.facets = append(g.facets, f)
+	switch f.kind {
+	case tables.FacetEnvironment:
+		g.Environments = append(g.Environments, f.Value)
+	case tables.FacetService:
+		g.Services = append(g.Services, f.Value)
 	}
 	return nil
 }

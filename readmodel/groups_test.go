@@ -44,7 +44,7 @@ func (p *portal) errors(all ...occurs) {
 		if o.release != "" {
 			first, last = []any{o.ts, o.release}, []any{o.ts, o.release}
 		}
-		return []any{o.project, raw(fingerprint(o.group)), uint64(1), o.ts, o.ts,
+		return []any{o.project, raw(fingerprint(o.group)), uint64(1), o.ts, o.ts, o.ts,
 			[]any{o.ts, id(i), o.name, o.message, "main.go", `{"rule":"` + o.name + `"}`}, first, last}
 	})
 	p.insert(tables.ErrorGroupHours(), len(all), func(i int) []any {
@@ -55,7 +55,7 @@ func (p *portal) errors(all ...occurs) {
 	for _, o := range all {
 		for facet, value := range map[string]string{tables.FacetEnvironment: o.env, tables.FacetRelease: o.release, tables.FacetService: o.service} {
 			if value != "" {
-				facets = append(facets, []any{o.project, raw(fingerprint(o.group)), facet, value, uint64(1), o.ts, o.ts})
+				facets = append(facets, []any{o.project, raw(fingerprint(o.group)), facet, value, uint64(1), o.ts, o.ts, o.ts, ""})
 			}
 		}
 	}

@@ -28,13 +28,34 @@ func (rd *Reader) await(r *http.Request, projection string) error {
 	if err != nil {
 		return badPosition(err.Error())
 	}
-	positions := concerning(projection, all)
-	if len(positions) == 0 {
+	return rd.awaitFolded(r.Context(), projection, all)
+}
+
+// awaitFolded waits for those of the positions that end up in the projection's tables.
+func (rd *Reader) awaitFolded(request context.Context, projection string, all eventlog.Positions) error {
+	if rd.cfg.Waiter == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), rd.cfg.MaxWait)
+	ctx, cancel := context.WithTimeout(request, rd.cfg.MaxWait)
 	defer cancel()
-	return rd.waited(ctx, r.Context(), rd.cfg.Waiter.Wait(ctx, projection, positions))
+	for _, name := range together(projection) {
+		positions := concerning(name, all)
+		if len(positions) == 0 {
+			continue
+		}
+		if err := rd.waited(ctx, request, rd.cfg.Waiter.Wait(ctx, name, positions)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together lists the projections whose tables are read along with one's.
+func together(projection string) []string {
+	if projection == ErrorGroups {
+		return []string{ErrorGroups, Triage}
+	}
+	return []string{projection}
 }
 
 func (rd *Reader) waited(ctx, request context.Context, err error) error {
@@ -77,6 +98,8 @@ func folds(projection, topic string) bool {
 		return false
 	case ErrorGroups:
 		return topic == eventlog.EventsTopic(schemas.Error)
+	case Triage:
+		return topic == eventlog.ControlTopic
 	case Deliveries:
 		return topic == eventlog.EventsTopic(schemas.Webhook)
 	case Costs:

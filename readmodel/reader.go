@@ -23,6 +23,7 @@ const (
 	ErrorGroups = "errorgroups"
 	Deliveries  = "deliveries"
 	Costs       = "costs"
+	Triage      = "triage" // decisions about error groups; reads of groups need both
 )
 
 // Waiter knows how far projections have folded the log.
@@ -65,6 +66,8 @@ type Reader struct {
 	log   *slog.Logger
 	stats *metrics
 	tails atomic.Int64
+
+	listed listed // which projects have a list of error groups
 
 	closing sync.Once
 	closed  chan struct{}
@@ -139,11 +142,7 @@ func (rd *Reader) query(ctx context.Context, name string, s Statement, scan func
 }
 
 func run(ctx context.Context, conn Conn, s Statement, scan func(driver.Rows) error) error {
-	args := make([]any, len(s.Args))
-	for i, a := range s.Args {
-		args[i] = clickhouse.Named(a.Name, a.Value)
-	}
-	rows, err := conn.Query(ctx, s.SQL, args...)
+	rows, err := conn.Query(ctx, s.SQL, s.named()...)
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ func TestReadYourWrites(t *testing.T) {
 	p := newPortal(t)
 	const header = "log:0:5,cost:1:7,error:0:2,webhook:0:1,weir.control:0:9"
 	for path, want := range map[string]string{
-		"/api/events": "history log:0:5,cost:1:7,error:0:2,webhook:0:1", "/api/errors/groups": "errorgroups error:0:2",
+		"/api/events": "history log:0:5,cost:1:7,error:0:2,webhook:0:1", "/api/errors/groups": "errorgroups error:0:2;triage weir.control:0:9",
 		"/api/webhooks/deliveries": "deliveries webhook:0:1", "/api/cost/rollups": "costs cost:1:7",
 	} {
 		p.waits.asked = nil

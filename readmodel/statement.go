@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
 // Statement is SQL with its arguments, ready to run: constants of this
@@ -17,6 +19,15 @@ type Statement struct {
 type Arg struct {
 	Name  string
 	Value any
+}
+
+// named are the arguments as the driver takes them.
+func (s Statement) named() []any {
+	args := make([]any, len(s.Args))
+	for i, a := range s.Args {
+		args[i] = clickhouse.Named(a.Name, a.Value)
+	}
+	return args
 }
 
 // builder collects arguments and conditions while a query turns into SQL.

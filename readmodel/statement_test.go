@@ -34,7 +34,9 @@ func statements() []struct {
 	key := &eventKey{TS: noon.UnixNano(), ID: strings.Repeat("0a", 16)}
 	buckets := CutBuckets(from, to, time.Minute, 0)
 	prints := []string{fingerprint(1), fingerprint(2)}
-	groups := GroupsFilter{Project: "prj_one", Environment: "prod", Release: "1.0", Service: "api", Text: "x", Since: from, Until: to}
+	plain := groupScope{Project: "prj_one"}
+	triaged := groupScope{Project: "prj_one", Decided: true, ByRelease: true, Roots: map[string]string{fingerprint(2): fingerprint(1)}}
+	groups := GroupsFilter{Project: "prj_one", Statuses: []string{"resolved", "ignored"}, Environment: "prod", Release: "1.0", Service: "api", Text: "x", Since: from, Until: to}
 	return []struct {
 		name string
 		s    Statement
@@ -51,15 +53,25 @@ func statements() []struct {
 		{"trace, every project, next page", TraceQuery{TraceID: "t1", After: key, Limit: 50}.statement()},
 		{"series of one metric", SeriesQuery{Project: "prj_one", Metric: "latency", Service: "api", From: from, To: to, Buckets: buckets}.statement()},
 		{"series of all metrics", SeriesQuery{Project: "prj_one", From: from, To: to, Buckets: buckets}.statement()},
-		{"groups", GroupsQuery{GroupsFilter: GroupsFilter{Project: "prj_one"}, Sort: ByLastSeen, Limit: 50}.statement()},
+		{"groups", GroupsQuery{GroupsFilter: GroupsFilter{Project: "prj_one"}, Sort: ByLastSeen, Limit: 50, Now: noon, scope: plain}.statement()},
 		{"groups, all filters, by count, next page", GroupsQuery{GroupsFilter: groups, Sort: ByCount, Ascending: true,
-			After: &groupKey{3, fingerprint(1)}, Limit: 50}.statement()},
-		{"group details", GroupDetailsQuery{"prj_one", prints}.statement()},
-		{"group facets", GroupFacetsQuery{"prj_one", prints}.statement()},
-		{"group trend", GroupTrendQuery{"prj_one", prints, noon}.statement()},
+			After: &groupKey{3, fingerprint(1)}, Limit: 50, Now: noon, scope: triaged}.statement()},
+		{"group list", GroupListQuery{GroupsQuery{GroupsFilter: GroupsFilter{Project: "prj_one"}, Sort: ByLastSeen, Limit: 50, Now: noon}}.statement()},
+		{"group list, all filters, next page", GroupListQuery{GroupsQuery{GroupsFilter: groups, Sort: ByLastSeen,
+			After: &groupKey{noon.UnixNano(), fingerprint(1)}, Limit: 50, Now: noon, scope: triaged}}.statement()},
+		{"group list build", GroupListBuild{triaged, noon}.statement()},
+		{"group details", GroupDetailsQuery{plain, prints, true}.statement()},
+		{"group facets", GroupFacetsQuery{plain, prints}.statement()},
+		{"group trend", GroupTrendQuery{triaged, prints, noon, 24}.statement()},
 		{"group", GroupQuery{"prj_one", fingerprint(1)}.statement()},
 		{"group, every project", GroupQuery{"", fingerprint(1)}.statement()},
-		{"occurrences", OccurrencesQuery{"prj_one", fingerprint(1), key, 50}.statement()},
+		{"group state", GroupStateQuery{plain, fingerprint(1), noon}.statement()},
+		{"group decisions", DecisionsQuery{"prj_one", prints}.statement()},
+		{"triage", TriageQuery{"prj_one"}.statement()},
+		{"aliases", AliasesQuery{"prj_one", prints}.statement()},
+		{"listed", ListedQuery{"prj_one"}.statement()},
+		{"occurrences", OccurrencesQuery{"prj_one", prints[:1], key, 50}.statement()},
+		{"occurrences of merged groups", OccurrencesQuery{"prj_one", prints, nil, 50}.statement()},
 		{"deliveries", DeliveriesQuery{Project: "prj_one", Endpoint: "ep_1", Statuses: []string{"pending"}, After: &deliveryKey{5, "dlv_1"}, Limit: 50}.statement()},
 		{"delivery", DeliveryQuery{"prj_one", "dlv_1"}.statement()},
 		{"attempts", AttemptsQuery{"prj_one", "dlv_1"}.statement()},

@@ -1,0 +1,277 @@
+package readmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/readmodel/tables"
+)
+
+const (
+	// listFrom is how many groups make a list worth its upkeep: below that a read
+	// groups them itself in a few milliseconds.
+	listFrom = 2000
+
+	// listsEvery is how often changes are looked for.
+	listsEvery = time.Second
+
+	// listsRest is how long a list rests after it was made, in multiples of the
+	// time that took: so keeping lists never takes more than a fifth of one core.
+	listsRest = 4
+
+	// listHorizon bounds the age of a list at rest: its hours end there.
+	listHorizon = 24 * time.Hour
+)
+
+// GroupListsConfig is what GroupLists needs.
+type GroupListsConfig struct {
+	// Conn writes error_group_list and reads the tables it is made from. At
+	// least three connections.
+	Conn driver.Conn
+	// Lead runs keep while this process is the one that keeps the lists, again
+	// and again until ctx ends; nil: it is the only one.
+	Lead func(ctx context.Context, keep func(context.Context) error) error
+
+	Tables     tables.Options
+	From       int // groups that a project with a list has at least; 0 means 2000
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// GroupLists keeps error_group_list: it holds nothing that the other tables do
+// not, and can be dropped at any time. It runs beside the projector, in one
+// process at a time.
+//
+// Once a second it looks whether any part of the tables below changed (nothing
+// else is done at rest), then which projects did, and makes their lists anew:
+// into a table of its own, whole, and then in place by REPLACE PARTITION. At
+// 100,000 groups that is less than a second of one thread, at the lowest
+// priority, and then that list rests for four times as long.
+type GroupLists struct {
+	cfg     GroupListsConfig
+	log     *slog.Logger
+	made    map[string]listMade
+	parts   uint64
+	built   *prometheus.HistogramVec
+	failing bool
+}
+
+// listMade is what a project's list was made from, and when it may be made again.
+type listMade struct {
+	mark     string
+	at, next time.Time
+}
+
+// NewGroupLists starts nothing.
+func NewGroupLists(cfg GroupListsConfig) *GroupLists {
+	setDefault(&cfg.From, listFrom)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &GroupLists{cfg: cfg, log: cfg.Logger, made: map[string]listMade{}}
+	l.built = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: "weir", Subsystem: "errors", Name: "list_build_seconds",
+		Help: "Time to make the list of error groups of one project.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12),
+	}, []string{"outcome"})
+	if cfg.Registerer != nil {
+		cfg.Registerer.MustRegister(l.built)
+	}
+	return l
+}
+
+// Run keeps the lists until ctx ends, and returns nil then. What fails is
+// logged and tried again; reads notice a list that is not kept and do without.
+func (l *GroupLists) Run(ctx context.Context) error {
+	if l.cfg.Lead == nil {
+		return l.keep(ctx)
+	}
+	return l.cfg.Lead(ctx, l.keep)
+}
+
+func (l *GroupLists) keep(ctx context.Context) error {
+	tick := time.NewTicker(listsEvery)
+	defer tick.Stop()
+	l.made, l.parts = map[string]listMade{}, 0
+	for ctx.Err() == nil {
+		err := l.Refresh(ctx)
+		if err != nil && ctx.Err() == nil && !l.failing {
+			l.log.Error("the lists of error groups are not kept up to date; reads do without them until they are", "error", err)
+		}
+		l.failing = err != nil
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// Refresh makes every list that is due. Run calls it; a test may.
+func (l *GroupLists) Refresh(ctx context.Context) error {
+	if err := l.cfg.Conn.Exec(ctx, l.create(tables.ErrorGroupList().Name)); err != nil {
+		return fmt.Errorf("making table error_group_list: %w", err)
+	}
+	parts, err := l.readParts(ctx)
+	if err != nil {
+		return err
+	}
+	waiting := parts == l.parts && !l.anyDue()
+	if waiting {
+		return nil
+	}
+	marks, err := l.marks(ctx)
+	if err != nil {
+		return err
+	}
+	var failed error
+	behind := false
+	for project, mark := range marks {
+		m := l.made[project]
+		if m.mark == mark && time.Since(m.at) < listHorizon {
+			continue
+		}
+		if time.Now().Before(m.next) {
+			behind = true
+			continue
+		}
+		if err := l.rebuild(ctx, project, mark); err != nil {
+			failed = errors.Join(failed, err)
+		}
+	}
+	if failed == nil && !behind {
+		l.parts = parts
+	}
+	return failed
+}
+
+func (l *GroupLists) anyDue() bool {
+	for _, m := range l.made {
+		if time.Since(m.at) >= listHorizon {
+			return true
+		}
+	}
+	return false
+}
+
+// create has the definition with a comment of its own: the table belongs to no generation.
+func (l *GroupLists) create(name string) string {
+	return tables.ErrorGroupList().Create(name, tables.Generation{Projection: "error_group_list", Version: 1, Generation: 1}, l.cfg.Tables)
+}
+
+// readParts sums up which parts the tables consist of: as long as it is the same, so are the rows.
+func (l *GroupLists) readParts(ctx context.Context) (uint64, error) {
+	var sum uint64
+	err := l.cfg.Conn.QueryRow(ctx, "SELECT groupBitXor(cityHash64(table, p.uuid, name)) FROM system.parts AS p "+
+		"WHERE database = currentDatabase() AND active AND table IN ('error_groups', 'error_triage', 'error_aliases')").Scan(&sum)
+	if err != nil {
+		return 0, fmt.Errorf("looking for changes of the error groups: %w", err)
+	}
+	return sum + 1, nil // 0 is "never looked"
+}
+
+// marks says of each large project what its list depends on.
+func (l *GroupLists) marks(ctx context.Context) (map[string]string, error) {
+	rows, err := l.cfg.Conn.Query(l.settings(ctx, 2), `
+		SELECT g.project_id, concat(comment, ' ', toString(g.occurrences), ' ', toString(g.shown), ' ', toString(t.decided), ' ', toString(a.renamed))
+		FROM (SELECT project_id, sum(count) AS occurrences, uniq(fingerprint) AS shown FROM error_groups GROUP BY project_id HAVING shown >= ?) AS g
+		LEFT JOIN (SELECT project_id, max(offset) AS decided FROM error_triage GROUP BY project_id) AS t ON t.project_id = g.project_id
+		LEFT JOIN (SELECT project_id, sum(count) AS renamed FROM error_aliases GROUP BY project_id) AS a ON a.project_id = g.project_id
+		CROSS JOIN (SELECT any(comment) AS comment FROM system.tables WHERE database = currentDatabase() AND name = 'error_groups') AS c`, uint64(l.cfg.From))
+	if err != nil {
+		return nil, fmt.Errorf("looking for projects with many error groups: %w", err)
+	}
+	defer rows.Close()
+	marks := map[string]string{}
+	for rows.Next() {
+		var project, mark string
+		if err := rows.Scan(&project, &mark); err != nil {
+			return nil, fmt.Errorf("looking for projects with many error groups: %w", err)
+		}
+		marks[project] = mark
+	}
+	return marks, rows.Err()
+}
+
+// settings are those of every read of this package but for being read only;
+// reads of people go first.
+func (l *GroupLists) settings(ctx context.Context, threads int) context.Context {
+	s := querySettings()
+	delete(s, "readonly")
+	delete(s, "max_result_rows")
+	delete(s, "result_overflow_mode")
+	s["max_threads"], s["priority"], s["max_execution_time"] = threads, 10, 120
+	return clickhouse.Context(ctx, clickhouse.WithSettings(s))
+}
+
+// staging is where a list is made before it is put in place.
+const staging = "error_group_list_next"
+
+func (l *GroupLists) rebuild(ctx context.Context, project, mark string) error {
+	start := time.Now()
+	err := l.build(ctx, project)
+	took := time.Since(start)
+	outcome := "done"
+	if err != nil {
+		outcome = "failed"
+		err = fmt.Errorf("making the list of error groups of project %s: %w", project, err)
+		mark = ""
+	}
+	l.built.WithLabelValues(outcome).Observe(took.Seconds())
+	now := time.Now()
+	l.made[project] = listMade{mark: mark, at: now, next: now.Add(listsRest * took)}
+	return err
+}
+
+func (l *GroupLists) build(ctx context.Context, project string) error {
+	ctx = l.settings(ctx, 1)
+	for _, sql := range []string{"DROP TABLE IF EXISTS " + staging + " SYNC", l.create(staging)} {
+		if err := l.cfg.Conn.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	scope, err := asker(l.ask).scope(ctx, project)
+	if err != nil {
+		return err
+	}
+	s := GroupListBuild{scope, trendStart()}.statement()
+	if err := l.cfg.Conn.Exec(ctx, s.SQL, s.named()...); err != nil {
+		return err
+	}
+	replace := Statement{SQL: "ALTER TABLE error_group_list REPLACE PARTITION {p0:String} FROM " + staging, Args: []Arg{{"p0", project}}}
+	return l.cfg.Conn.Exec(ctx, replace.SQL, replace.named()...)
+}
+
+func (l *GroupLists) ask(ctx context.Context, _ string, s Statement, scan func(driver.Rows) error) error {
+	return run(ctx, l.cfg.Conn, s, scan)
+}
+
+// GroupListBuild fills the staging table with the list of one project. The hours
+// it keeps are those that a trend can show until the list is made again.
+type GroupListBuild struct {
+	scope groupScope
+	From  time.Time
+}
+
+func (q GroupListBuild) statement() Statement {
+	var b builder
+	flat := b.flatGroups(q.scope, nil, true)
+	root, project := q.scope.rooted(&b), b.text(q.scope.Project)
+	facets := "SELECT fingerprint, groupArrayIf(value, facet = '" + tables.FacetEnvironment + "') AS environments, groupArrayIf(value, facet = '" + tables.FacetService + "') AS services" +
+		" FROM (SELECT " + root + " AS fingerprint, facet, value, sum(count) AS total FROM error_group_facets WHERE project_id = " + project +
+		" AND facet IN ('" + tables.FacetEnvironment + "', '" + tables.FacetService + "') GROUP BY fingerprint, facet, value" +
+		" ORDER BY total DESC, value LIMIT " + b.arg("UInt32", maxFacetValues) + " BY fingerprint, facet) GROUP BY fingerprint"
+	hours := "SELECT fingerprint, groupArray(hour) AS hours, groupArray(total) AS hits FROM (SELECT " + root + " AS fingerprint," +
+		" toUInt32(intDiv(toUnixTimestamp(hour), 3600)) AS hour, sum(count) AS total FROM error_group_hours WHERE project_id = " + project +
+		" AND hour >= " + b.moment(q.From) + " AND hour < " + b.moment(q.From.Add(2*listHorizon+trendHours*time.Hour)) + " GROUP BY fingerprint, hour) GROUP BY fingerprint"
+	return b.statement("INSERT INTO", staging, "SELECT", project, "AS project_id, g.fingerprint, toUInt64(g.total), fromUnixTimestamp64Nano(g.first_at, 'UTC'), fromUnixTimestamp64Nano(g.last_at, 'UTC'),",
+		"g.state, fromUnixTimestamp64Nano(g.ignored_until, 'UTC'), g.newest.name, g.newest.message, g.newest.culprit, g.earliest_release.release, g.latest_release.release,",
+		"f.environments, f.services, h.hours, h.hits FROM ("+flat+") AS g LEFT JOIN ("+facets+") AS f ON f.fingerprint = g.fingerprint",
+		"LEFT JOIN ("+hours+") AS h ON h.fingerprint = g.fingerprint")
+}
