@@ -26,6 +26,10 @@ const (
 	// time that took: so keeping lists never takes more than a fifth of one core.
 	listsRest = 4
 
+	// ListBuildTime bounds the making of one list, and so how long its connection
+	// must be ready to wait for an answer.
+	ListBuildTime = 2 * time.Minute
+
 	// listHorizon bounds the age of a list at rest: its hours end there.
 	listHorizon = 24 * time.Hour
 )
@@ -206,7 +210,7 @@ func (l *GroupLists) settings(ctx context.Context, threads int) context.Context 
 	delete(s, "readonly")
 	delete(s, "max_result_rows")
 	delete(s, "result_overflow_mode")
-	s["max_threads"], s["priority"], s["max_execution_time"] = threads, 10, 120
+	s["max_threads"], s["priority"], s["max_execution_time"] = threads, 10, int(ListBuildTime/time.Second)
 	return clickhouse.Context(ctx, clickhouse.WithSettings(s))
 }
 

@@ -65,8 +65,14 @@ func (m modules) folded(t schemas.Type) readmodel.ModuleStatus {
 		return readmodel.ModuleStatus{Health: readmodel.Down}
 	}
 	records, seconds := progress.Lag(topic)
+	health := m.portal.health(projection, topic, progress)
+	if t == schemas.Error && health == readmodel.OK { // groups without their decisions would be half the truth
+		if decided, err := m.portal.monitor.Progress(readmodel.Triage); err != nil || m.portal.health(readmodel.Triage, "", decided) != readmodel.OK {
+			health = readmodel.Degraded
+		}
+	}
 	return readmodel.ModuleStatus{
-		Health:      m.portal.health(projection, topic, progress),
+		Health:      health,
 		LagRecords:  records,
 		Lag:         time.Duration(seconds * float64(time.Second)),
 		LastEventAt: m.portal.monitor.LastEvent(topic),

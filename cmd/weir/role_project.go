@@ -13,6 +13,7 @@ import (
 	"weir/projections/errorgroups"
 	"weir/projections/history"
 	"weir/projections/rejections"
+	"weir/projections/triage"
 	"weir/readmodel"
 	"weir/readmodel/tables"
 )
@@ -21,6 +22,7 @@ import (
 func allProjections() []projections.Projection {
 	return []projections.Projection{
 		history.Projection(), errorgroups.Projection(), deliveries.Projection(), costs.Projection(), rejections.Projection(),
+		triage.Projection(),
 	}
 }
 
@@ -50,7 +52,7 @@ func (p *portal) startProject() error {
 		}
 		return projector.Run(ctx)
 	})
-	return nil
+	return p.startGroupLists()
 }
 
 // pool opens connections to the read models' database. A server that is away is no error here:

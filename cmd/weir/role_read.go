@@ -41,6 +41,7 @@ func (p *portal) startRead(r chi.Router) error {
 	p.drain = append(p.drain, reader.Close) // tails would hold the shutdown up
 
 	control.NewCommands(p.directory).Routes(r)
+	p.startTriage(r, reader)
 	if err := p.startConsole(r); err != nil {
 		return err
 	}

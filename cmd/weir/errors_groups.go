@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-chi/chi/v5"
+
+	"weir/control"
+	"weir/eventlog"
+	"weir/readmodel"
+	"weir/readmodel/tables"
+)
+
+// startTriage wires decisions about error groups: control decides, the read model knows the groups.
+func (p *portal) startTriage(r chi.Router, reader *readmodel.Reader) {
+	control.NewTriage(control.NewCommands(p.directory), errorGroups{reader}).Routes(r)
+}
+
+// errorGroups shows the read model to triage as it wants to see it.
+type errorGroups struct{ reader *readmodel.Reader }
+
+// Find finds a group.
+func (g errorGroups) Find(ctx context.Context, project, fingerprint string, folded eventlog.Positions) (control.ErrorGroup, error) {
+	found, err := g.reader.FindGroup(ctx, project, fingerprint, folded)
+	return control.ErrorGroup(found), err
+}
+
+// listConns is enough for one list being made and the look for the next.
+const listConns = 3
+
+// startGroupLists keeps the lists of large projects' error groups, beside the projector.
+func (p *portal) startGroupLists() error {
+	conn, err := p.patientPool(listConns, readmodel.ListBuildTime)
+	if err != nil {
+		return err
+	}
+	lists := readmodel.NewGroupLists(readmodel.GroupListsConfig{
+		Conn: conn, Lead: p.leadLists, Tables: tables.Options{Fsync: p.engine != nil}, Logger: p.logger, Registerer: p.registry,
+	})
+	p.run("error group lists", func(ctx context.Context) error {
+		if !p.awaitDatabase(ctx) {
+			return nil
+		}
+		return lists.Run(ctx)
+	})
+	return nil
+}
+
+// leadLists runs keep in one process at a time: the one that owns the only partition of
+// weir.control in a group made for that.
+func (p *portal) leadLists(ctx context.Context, keep func(context.Context) error) error {
+	const group = "weir.error_group_list.lead"
+	m, err := p.log.Join(ctx, group, []string{eventlog.ControlTopic})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("joining %s: %w", group, err)
+	}
+	defer func() {
+		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime/2)
+		defer cancel()
+		_ = m.Close(leave)
+	}()
+	for ctx.Err() == nil {
+		a, err := m.Next(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("waiting for the lead of %s: %w", group, err)
+		}
+		if len(a.Partitions) == 0 {
+			continue // somebody else leads; Next returns when that changes
+		}
+		leading, stop := context.WithCancel(ctx)
+		unhook := context.AfterFunc(a.Context(), stop)
+		_ = keep(leading) // it ends without an error, when the lead ends
+		unhook()
+		stop()
+	}
+	return nil
+}
