@@ -51,6 +51,7 @@ func (c *Console) principal(r *http.Request) (httpapi.Principal, session, bool) 
 
 // who is the answer of GET and POST /console/session.
 type who struct {
+	SignedIn  bool      `json:"signed_in"`
 	Admin     bool      `json:"admin"`
 	ProjectID string    `json:"project_id,omitempty"`
 	Scopes    []string  `json:"scopes"`
@@ -60,7 +61,8 @@ type who struct {
 func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
 	p, s, ok := c.principal(r)
 	if !ok {
-		httpapi.WriteError(w, r, httpapi.Unauthorized())
+		w.Header().Set("Cache-Control", "no-store")
+		httpapi.WriteJSON(w, http.StatusOK, map[string]bool{"signed_in": false})
 		return
 	}
 	writeWho(w, p, s)
@@ -68,7 +70,7 @@ func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
 
 func writeWho(w http.ResponseWriter, p httpapi.Principal, s session) {
 	w.Header().Set("Cache-Control", "no-store")
-	httpapi.WriteJSON(w, http.StatusOK, who{p.Admin, p.ProjectID, p.Scopes.Names(), time.Unix(s.Expires, 0).UTC()})
+	httpapi.WriteJSON(w, http.StatusOK, who{true, p.Admin, p.ProjectID, p.Scopes.Names(), time.Unix(s.Expires, 0).UTC()})
 }
 
 // postSession signs in with {"token": an admin token or API key} or {"link": what a sign-in link held}.

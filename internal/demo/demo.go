@@ -51,6 +51,7 @@ func Make(o Options) []Event {
 		d.request(d.moment())
 	}
 	d.background(o.Events / 4)
+	d.failures(o.Events / 50)
 	d.people()
 	d.deploys()
 	d.costs(o.End.UTC())

@@ -7,7 +7,10 @@ import (
 
 // fault is the error event of a request that failed.
 func (d *day) fault(r route, at time.Time, trace string) {
-	f := pick(d, faults)
+	f := faults[min(d.rng.IntN(len(faults)+3), d.rng.IntN(len(faults)))]
+	if !d.bad(at) && d.rng.IntN(3) > 0 {
+		f = faults[1+d.rng.IntN(len(faults)-1)]
+	}
 	if d.bad(at) && r.service == "checkout" {
 		f = faults[0]
 	}
@@ -16,6 +19,16 @@ func (d *day) fault(r route, at time.Time, trace string) {
 	e["request"] = data{"method": r.method, "url": "https://shop.example" + r.path, "ip": d.address()}
 	e["traceId"] = trace
 	d.add("error", at, e)
+}
+
+// failures are errors whose requests were not traced: a few all day, a storm while the bad release is out.
+func (d *day) failures(n int) {
+	for range n {
+		d.fault(pick(d, routes), d.moment(), d.hex(32))
+	}
+	for range n {
+		d.fault(routes[3], d.at(badFrom+(badUntil-badFrom)*d.rng.Float64()), d.hex(32))
+	}
 }
 
 // faults are the shop's usual ones; the first is what the bad release does.

@@ -28,9 +28,12 @@ func (d *day) background(n int) {
 
 var jobs = []string{"job invoices: %d done", "job newsletter: %d mails", "job stock-sync: %d rows changed", "retry of delivery %d is due", "cleaned %d sessions"}
 
+var receivers = [][2]string{{"erp", "https://erp.example/hooks/orders"}, {"crm", "https://crm.example/in"}, {"slack-ops", "https://hooks.example/ops"}}
+
 func (d *day) webhook(at time.Time) {
 	code := pick(d, []int{200, 200, 200, 200, 204, 500, 503})
-	d.add("webhook", at, data{"destination": pick(d, []string{"erp", "crm", "slack-ops"}), "url": pick(d, []string{"https://erp.example/hooks/orders", "https://crm.example/in", "https://hooks.example/ops"}), "statusCode": code, "attempt": 1 + d.rng.IntN(2), "durationMs": d.slow(80, .5)})
+	to := pick(d, receivers)
+	d.add("webhook", at, data{"destination": to[0], "url": to[1], "statusCode": code, "attempt": 1 + d.rng.IntN(2), "durationMs": d.slow(80, .5)})
 }
 
 func (d *day) video(at time.Time) {

@@ -13,7 +13,7 @@ const sizeOf = (el) => ({ width: Math.max(el.clientWidth, 100), height: Math.max
 // draw puts a chart into el in place of what was there.
 //   x: times in seconds; to: the end of the last bucket; series: [{label, color, values}]
 //   stacked: bars, else lines; markers: [{at, label}]; brush(from, to): Dates; format: of a value
-export function draw(el, { x, to, series, stacked, markers = [], brush, format = compact, label, empty = "Nothing in this time range", tip = true, hourly = true }) {
+export function draw(el, { x, to, series, stacked, markers = [], brush, format = compact, label, empty = "Nothing in this time range", tip = true, whole }) {
   for (const c of charts) if (c.place === el) { c.destroy(); charts.delete(c); }
   fill(el);
   if (!x.length) {
@@ -26,11 +26,11 @@ export function draw(el, { x, to, series, stacked, markers = [], brush, format =
   const chart = new window.uPlot({
     ...sizeOf(el),
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     cursor: { y: false, points: { show: !stacked }, drag: { x: Boolean(brush), y: false, setScale: false } },
     select: { show: Boolean(brush) },
     scales: { x: { range: () => [x[0], to || x.at(-1) + (stacked ? width : 0)] }, y: { range: (_, low, high) => [Math.min(0, low || 0), high > 0 ? high * 1.05 : 1] } },
-    axes: [axis({ values: timeLabels, hourly }), axis({ size: 52, values: (_, ticks) => ticks.map((v) => format(v)), space: 28 })],
+    axes: [axis({ values: timeLabels, size: 26 }), axis({ ...(whole ? { incrs: [1, 2, 5].flatMap((n) => [0, 1, 2, 3, 4, 5, 6, 7, 8].map((e) => n * 10 ** e)).sort((a, b) => a - b) } : {}), size: 52, values: (_, ticks) => ticks.map((v) => format(v)), space: 28 })],
     series: [{}, ...order.map((i) => {
       const s = series[i];
       const color = () => css(s.color);
@@ -38,7 +38,7 @@ export function draw(el, { x, to, series, stacked, markers = [], brush, format =
         ? { label: s.label, fill: color, stroke: color, width: 0, points: { show: false }, paths: window.uPlot.paths.bars({ size: [0.86, 80, 1], align: 1 }) }
         : { label: s.label, stroke: color, width: s.width || 1.5, points: { show: x.length < 3, fill: color }, spanGaps: true };
     })],
-    hooks: { drawAxes: [(u) => mark(u, markers)], setCursor: tip ? [(u) => read(u, { series, markers, format, stacked, width })] : [], setSelect: brush ? [(u) => brushed(u, brush)] : [] },
+    hooks: { draw: [(u) => mark(u, markers)], setCursor: tip ? [(u) => read(u, { series, markers, format, stacked, width })] : [], setSelect: brush ? [(u) => brushed(u, brush)] : [] },
   }, [x, ...order.map((i) => drawn[i])], el);
   chart.place = el;
   charts.add(chart);
@@ -69,6 +69,7 @@ function timeLabels(u, ticks, _axis, _space, step) {
 function mark(u, markers) {
   const { ctx, bbox } = u;
   ctx.save();
+  ctx.globalAlpha = 0.75;
   ctx.strokeStyle = ctx.fillStyle = css("--c-deploy");
   ctx.lineWidth = devicePixelRatio;
   ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
@@ -141,7 +142,12 @@ export function byType(buckets, order) {
 // deploys are the markers of a project's deploys in a range.
 export async function deploys(get, project, { from, to }) {
   const page = await get("/events", { project_id: project, type: "deploy", from, to, limit: 100 }).catch(() => ({ data: [] }));
-  return page.data.map((e) => ({ at: new Date(e.ts) / 1000, label: [e.data.service, e.data.version, e.data.status].filter((v) => typeof v === "string").map((v) => v.slice(0, 40)).join(" ") }));
+  const last = new Map(); // one for each service and version: the newest, which says how it ended
+  for (const e of page.data) {
+    const key = JSON.stringify([e.data.service, e.data.version, e.data.environment]);
+    if (!last.has(key)) last.set(key, e);
+  }
+  return [...last.values()].map((e) => ({ at: new Date(e.ts) / 1000, label: [e.data.service, e.data.version, e.data.status].filter((v) => typeof v === "string").map((v) => v.slice(0, 40)).join(" ") }));
 }
 
 export const types = ["log", "trace", "performance", "error", "audit", "deploy", "config", "feature_flag", "repository", "cost", "webhook", "tenant", "video"];

@@ -152,6 +152,7 @@ export function opens(row, open) {
 export function failed(el, err) {
   el = typeof el === "string" ? $(el) : el;
   el.hidden = false;
+  for (const table of document.querySelectorAll("main .scroll")) if (!table.querySelector("tbody tr")) table.hidden = true;
   fill(el, h("div", { class: "empty", role: "alert" }, h("h2", {}, "This could not be read"), h("p", {}, line(err.message, 500)),
     h("button", { type: "button", onclick: () => location.reload() }, "Try again")));
 }

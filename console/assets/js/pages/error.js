@@ -1,6 +1,6 @@
-import { $, h, fill, line, block, empty, toast, asText, ask } from "../dom.js";
+import { $, h, fill, line, block, toast, asText, ask } from "../dom.js";
 import { get, call } from "../api.js";
-import { ready, page, project, failed, link, opens } from "../shell.js";
+import { ready, page, project, failed } from "../shell.js";
 import { draw, deploys } from "../charts.js";
 import { ago, count, compact, when, percent } from "../format.js";
 import { json } from "../json.js";
@@ -52,7 +52,7 @@ async function timeline() {
   const end = Math.floor(Date.now() / 3600e3) + 1;
   const x = group.trend.map((_, i) => (end - group.trend.length + i) * 3600);
   const markers = await deploys(get, project, { from: new Date(x[0] * 1000).toISOString(), to: new Date().toISOString() });
-  draw($("chart"), { x, to: end * 3600, stacked: true, markers, series: [{ label: "occurrences", color: "--c-error", values: group.trend }], label: `Occurrences by hour: ${group.trend.join(", ")}` });
+  draw($("chart"), { x, to: end * 3600, stacked: true, whole: true, markers, series: [{ label: "occurrences", color: "--c-error", values: group.trend }], label: `Occurrences by hour: ${group.trend.join(", ")}` });
 }
 
 // breakdown uses the server's counts where it gives them, else those of the occurrences at hand.

@@ -1,10 +1,10 @@
-import { $, h, fill, line, block, empty, toJSON, clip, asText, copier } from "../dom.js";
+import { $, h, fill, line, empty } from "../dom.js";
 import { get, search } from "../api.js";
-import { ready, project, params, setParams, link, failed, opens, page } from "../shell.js";
+import { ready, project, params, setParams, link, failed, opens } from "../shell.js";
 import { range, rangeControl } from "../range.js";
 import { draw, byType, deploys, types } from "../charts.js";
-import { count, compact, stamp, when, millis } from "../format.js";
-import { json, condition } from "../json.js";
+import { count, compact, when } from "../format.js";
+import { condition } from "../json.js";
 import { cells, columns, detail } from "../event.js";
 
 await ready();
@@ -46,6 +46,7 @@ async function load() {
     const [first, histogram] = await Promise.all([get("/events", { ...wanted, limit: 50 }), get("/events/histogram", { ...wanted, buckets: 96 })]);
     if (mine !== turn) return;
     $("empty").hidden = true;
+    $("events").parentNode.hidden = !first.data.length;
     fill("rows");
     append(first);
     await timeline(histogram.data);
@@ -73,7 +74,7 @@ async function timeline(buckets) {
   }
   $("count").textContent = `${count(total)} event${total === 1 ? "" : "s"}`;
   const markers = on.length === 1 && on[0] === "deploy" ? [] : await deploys(get, project, asked);
-  draw($("chart"), { ...byType(total ? buckets : [], types), stacked: true, markers, brush: (from, to) => control.set(from, to),
+  draw($("chart"), { ...byType(total ? buckets : [], types), stacked: true, whole: true, markers, brush: (from, to) => control.set(from, to),
     label: `Events over time: ${count(total)} events. Drag to choose a range; the buttons above choose one by keyboard.` });
 }
 
@@ -104,7 +105,7 @@ function toggle(tr, e) {
     return;
   }
   tr.setAttribute("aria-expanded", "true");
-  tr.after(h("tr", { class: "detail" }, h("td", { colspan: tr.children.length }, detail(e, pick))));
+  tr.after(h("tr", { class: "detail" }, h("td", { colspan: [...tr.children].filter((td) => td.offsetWidth).length || tr.children.length }, detail(e, pick))));
 }
 
 function pick(path, value) {
@@ -149,6 +150,7 @@ function startTail() {
   tail.onmessage = (m) => { waiting.push(m.data); if (!paused) flush(); else tailState(); };
   tail.onerror = () => { if (tail?.readyState === EventSource.CLOSED) { stopTail(); $("count").textContent = "The live tail ended; press Live to follow again."; } };
   $("empty").hidden = true;
+  $("events").parentNode.hidden = false;
   tailState();
 }
 

@@ -1,6 +1,6 @@
 import { $, h, fill, line, empty } from "../dom.js";
 import { get, optional } from "../api.js";
-import { ready, project, link, failed, page, opens } from "../shell.js";
+import { ready, project, link, failed, page } from "../shell.js";
 import { range, rangeControl } from "../range.js";
 import { draw, byType, deploys, swatch, types } from "../charts.js";
 import { compact, count, ago, span, percent, value } from "../format.js";
@@ -29,7 +29,7 @@ async function timeline(buckets, markers, r) {
   $("f-errors").textContent = compact(errors);
   $("f-errors-note").textContent = total ? percent(errors, total) + " of all events" : "\u00A0";
   const seconds = buckets.length ? (new Date(buckets.at(-1).to) - new Date(buckets[0].from)) / 1000 : 0;
-  $("f-rate").textContent = total ? `${value(total / seconds)} a second` : "\u00A0";
+  $("f-rate").textContent = total ? rate(total / seconds) : "\u00A0";
   const none = !total && !(await get("/events", { project_id: project, limit: 1 })).data.length;
   $("empty").hidden = !none;
   $("chart-hint").hidden = !total;
@@ -39,9 +39,11 @@ async function timeline(buckets, markers, r) {
   }
   const data = byType(total ? buckets : [], types);
   fill("legend", data.series.map((s) => h("span", {}, swatch(s.color), s.label)));
-  draw($("chart"), { ...data, stacked: true, markers, label: `Events by type over time: ${count(total)} events`,
+  draw($("chart"), { ...data, stacked: true, whole: true, markers, label: `Events by type over time: ${count(total)} events`,
     brush: (from, to) => location.assign(link("/events", { from: from.toISOString(), to: to.toISOString() })) });
 }
+
+const rate = (perSecond) => (perSecond >= 1 ? `${value(perSecond)} a second` : perSecond * 60 >= 1 ? `${value(perSecond * 60)} a minute` : `${value(perSecond * 3600)} an hour`);
 
 async function rejects() {
   const answer = await optional("/ingest/rejections", { project_id: project });
@@ -62,8 +64,8 @@ async function lag() {
   const behind = items.reduce((n, p) => Math.max(n, p.lag_records), 0);
   $("f-lag").textContent = worst > 0.5 ? span(worst) : "0 s";
   $("f-lag-note").textContent = behind ? `${count(behind)} records at most` : "everything is folded";
-  fill("lag", h("div", { class: "rows" }, items.map((p) => h("div", {}, h("span", { class: "name" }, p.name || p.module), h("span", {}, h("span", { class: "muted num" }, p.lag_records ? `${count(p.lag_records)} behind  ` : ""), badge(p.status)),
-    h("span", { class: "sub" }, `generation ${p.generation}`, p.problem ? [" · ", line(p.problem, 200)] : "")))));
+  fill("lag", h("div", { class: "rows" }, items.map((p) => h("div", {}, h("span", { class: "name" }, p.name || p.module, h("span", { class: "muted" }, ` · generation ${p.generation}`)), h("span", {}, h("span", { class: "muted num" }, p.lag_records ? `${count(p.lag_records)} behind  ` : ""), badge(p.status)),
+    p.problem && h("span", { class: "sub" }, line(p.problem, 200))))));
 }
 
 // statuses serve readers who are not the admin: one module for each projection.

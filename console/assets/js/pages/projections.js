@@ -27,12 +27,19 @@ function card(p) {
     h("button", { type: "button", class: "small", onclick: () => quarantine(p) }, "Quarantine"))),
     p.problem && h("p", { class: "problem" }, line(p.problem, 600)),
     progress(p.rebuild),
-    h("dl", { class: "pairs" }, h("dt", {}, "Lag"), h("dd", {}, behind ? `${count(behind)} records, ${span(p.lag_seconds)}` : "none: everything in the log is folded"),
-      h("dt", {}, "Generation"), h("dd", {}, `${p.generation} (version ${p.version})`),
-      h("dt", {}, "Folded"), h("dd", {}, `${compact(p.partitions.reduce((n, x) => n + x.folded, 0))} records of ${new Set(p.partitions.map((x) => x.topic)).size} topics`)),
+    h("dl", { class: "facts" }, fact("Lag", behind ? `${count(behind)} records` : "none", behind ? span(p.lag_seconds) : "the whole log is folded"),
+      fact("Generation", p.generation, `version ${p.version} of the fold`),
+      fact("Folded", compact(p.partitions.reduce((n, x) => n + x.folded, 0)), topics(p))),
     result(results.get(p.name)),
     h("details", {}, h("summary", {}, "Partitions"), h("div", { class: "scroll" }, h("table", { class: "grid" }, h("thead", {}, h("tr", {}, ["Topic", "Partition", "Folded", "End", "Lag"].map((t, i) => h("th", { class: i ? "num" : "" }, t)))),
       h("tbody", {}, p.partitions.map((x) => h("tr", {}, h("td", { class: "mono" }, x.topic), h("td", { class: "num" }, x.partition), h("td", { class: "num" }, count(x.folded)), h("td", { class: "num" }, count(x.end)), h("td", { class: "num" }, count(x.lag_records)))))))));
+}
+
+const fact = (name, value, note) => h("div", {}, h("dt", {}, name), h("dd", {}, h("strong", {}, value), " ", h("span", { class: "muted" }, note)));
+
+function topics(p) {
+  const names = [...new Set(p.partitions.map((x) => x.topic))];
+  return `records of ${names.length === 1 ? names[0] : `${names.length} topics`}`;
 }
 
 const badge = (s) => h("span", { class: "badge " + ({ ok: "good", degraded: "warn", down: "bad" }[s] || "") }, s);

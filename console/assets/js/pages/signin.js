@@ -13,10 +13,10 @@ async function enter(body) {
   problem.hidden = true;
   try {
     await session("POST", body);
-    await session("GET");
+    if (!(await session("GET")).signed_in) throw new Error("This browser did not keep the session: use https, or http://localhost in Chrome, Edge or Firefox.");
     location.replace(next());
   } catch (err) {
-    problem.textContent = err.status === 401 && !body ? "This browser did not keep the session: use https, or http://localhost in Chrome, Edge or Firefox." : err.message;
+    problem.textContent = err.message;
     problem.hidden = false;
     $("token").focus();
   }
@@ -29,7 +29,7 @@ if (code) {
   await enter({ link: code });
   $("why").textContent = "Use the admin token, or an API key.";
 } else {
-  session("GET").then(() => location.replace(next()), () => {});
+  session("GET").then((who) => who.signed_in && location.replace(next()), () => {});
 }
 if (!isSecureContext) {
   $("problem").textContent = "This page came over plain http from another machine: the session would not be kept. Put TLS in front of Weir.";
