@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -60,12 +61,8 @@ func (p *Projector) completeBuilding(ctx context.Context, projection Projection,
 // compareWhenThere compares the generation that is being built with the live one
 // once it has nearly caught up, and says in its mark how that went.
 func (p *Projector) compareWhenThere(ctx context.Context, projection Projection, live, m tables.Mark) error {
-	behind, err := p.behind(ctx, projection, m.Generation)
-	if err != nil {
-		return err
-	}
-	if behind > nearlyThere {
-		return errQuiet
+	if near, err := p.near(ctx, projection, m.Generation); err != nil || !near {
+		return cmp.Or(err, errQuiet)
 	}
 	suffix := tables.GenerationSuffix(m.Generation.Generation)
 	name := projection.Tables[0].Name + suffix
@@ -76,6 +73,9 @@ func (p *Projector) compareWhenThere(ctx context.Context, projection Projection,
 	if m.Accept || lost || live.Version != m.Version {
 		m.State = tables.Swapping
 		return p.remark(ctx, name, m)
+	}
+	if near, err := p.near(ctx, projection, live.Generation); err != nil || !near {
+		return cmp.Or(err, errQuiet) // the live generation is catching up itself
 	}
 	at, err := p.freeze(ctx, projection, liveFilling(live.Generation), buildingFilling(m.Generation), name, m)
 	if err != nil {
@@ -102,6 +102,16 @@ func (p *Projector) compareWhenThere(ctx context.Context, projection Projection,
 	}
 	return p.dropCopies(ctx, projection, cloneSuffix(suffix))
 }
+
+// near reports whether a generation has so little left that it can be folded
+// while others are held.
+func (p *Projector) near(ctx context.Context, projection Projection, g tables.Generation) (bool, error) {
+	behind, err := p.behind(ctx, projection, g)
+	return behind <= int64(max(leastNear, p.cfg.BlockRecords/2)), err
+}
+
+// leastNear is always near, however small blocks are.
+const leastNear = 1000
 
 // behind is how many records a generation has not folded yet.
 func (p *Projector) behind(ctx context.Context, projection Projection, g tables.Generation) (int64, error) {
@@ -202,6 +212,7 @@ func (p *Projector) align(ctx context.Context, projection Projection, live, othe
 	if _, err := p.hold(ctx, marked, m, tables.HoldAll); err != nil {
 		return owned{}, nil, err
 	}
+	defer p.keepHeld(ctx, marked, m, tables.HoldAll)()
 	wait, cancel := context.WithTimeout(ctx, custodyTime)
 	defer cancel()
 	var o owned

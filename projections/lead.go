@@ -16,9 +16,6 @@ import (
 const (
 	// leadEvery is how often the leader looks what is to be done.
 	leadEvery = 500 * time.Millisecond
-	// nearlyThere is how many records a new generation may be behind the log
-	// when the short hold begins: they are folded within it.
-	nearlyThere = 20_000
 	// custodyTime bounds the wait until every projector has stepped aside; one
 	// that died without leaving is forgotten by its group within it.
 	custodyTime = 20 * time.Second

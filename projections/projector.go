@@ -70,7 +70,9 @@ func (p *Projector) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	for _, projection := range p.cfg.Projections {
 		running.Go(func() { p.follow(ctx, projection.Name, func() error { return p.foldLive(ctx, projection) }) })
-		running.Go(func() { p.follow(ctx, rebuildLabel(projection.Name), func() error { return p.foldBuilding(ctx, projection) }) })
+		running.Go(func() {
+			p.follow(ctx, rebuildLabel(projection.Name), func() error { return p.foldBuilding(ctx, projection) })
+		})
 		running.Go(func() { p.follow(ctx, leadLabel(projection.Name), func() error { return p.lead(ctx, projection) }) })
 	}
 	running.Wait()

@@ -82,6 +82,7 @@ func reader(t testing.TB, e *foldtest.Engines) (stop func()) {
 				*before = now
 				reads++
 			}
+			pause(ctx, 5*time.Millisecond)
 		}
 		t.Logf("%d reads", reads)
 	})
@@ -114,7 +115,7 @@ func TestRebuild(t *testing.T) {
 	feed.Go(func() {
 		for feeding.Err() == nil {
 			f.add(t, e, partitions)
-			pause(feeding, 50*time.Millisecond)
+			pause(feeding, 300*time.Millisecond)
 		}
 	})
 	waitSurvey(t, e, "generation 2 is live", swapped(2))
