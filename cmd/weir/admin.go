@@ -15,7 +15,6 @@ import (
 type projectionItem struct {
 	projectionState
 	Version    int             `json:"version"`
-	Problem    string          `json:"problem,omitempty"`
 	Partitions []partitionItem `json:"partitions"`
 }
 
@@ -45,8 +44,9 @@ func (p *portal) projectionItem(progress projections.Progress) projectionItem {
 		projectionState: projectionState{
 			Name: progress.Projection, Status: string(p.health(progress.Projection, "", progress)),
 			Generation: progress.Generation, LagRecords: progress.LagRecords, LagSeconds: progress.LagSeconds,
+			Problem: p.problem(progress),
 		},
-		Version: progress.Version, Problem: progress.Problem, Partitions: []partitionItem{},
+		Version: progress.Version, Partitions: []partitionItem{},
 	}
 	for _, part := range progress.Partitions {
 		item.Partitions = append(item.Partitions, partitionItem(part))

@@ -47,6 +47,7 @@ type projectionState struct {
 	Generation int     `json:"generation"`
 	LagRecords int64   `json:"lag_records"`
 	LagSeconds float64 `json:"lag_seconds"`
+	Problem    string  `json:"problem,omitempty"` // why it does not go on, and what to do
 }
 
 func (c *doctorCmd) Run(ctx context.Context, t *terminal) error {
@@ -78,6 +79,9 @@ func (d *diagnosis) print(t *terminal) {
 	row(w, "", d.ClickHouse.Durability)
 	for _, p := range d.Projections {
 		row(w, "projection "+p.Name, fmt.Sprintf("%s, generation %d, %d records (%.1f s) behind", p.Status, p.Generation, p.LagRecords, p.LagSeconds))
+		if p.Problem != "" {
+			row(w, "", p.Problem)
+		}
 	}
 	names := make([]string, 0, len(d.Config))
 	for name := range d.Config {

@@ -7,7 +7,7 @@ import (
 )
 
 type engineCmd struct {
-	Cache             string `help:"Cache folder of the fetched engine." env:"WEIR_CACHE_DIR" default:"${cache_dir}" placeholder:"DIR"`
+	Cache             string `help:"Cache folder of the fetched engine (${default})." env:"WEIR_CACHE_DIR" default:"${cache_dir}" placeholder:"DIR"`
 	ClickHouseProgram string `name:"clickhouse-program" help:"clickhouse program to use." env:"WEIR_CLICKHOUSE_PROGRAM" placeholder:"PATH"`
 	JSON              bool   `name:"json" help:"Print JSON."`
 }

@@ -33,6 +33,7 @@ type commands struct {
 	Send    sendCmd    `cmd:"" help:"Sign and send files: NDJSON events, or plain log lines as log events."`
 	Tail    tailCmd    `cmd:"" help:"Print a project's events as they arrive."`
 	Demo    demoCmd    `cmd:"" help:"Send a believable day of all 13 types, to look at the console with."`
+	Errors  errorsCmd  `cmd:"" help:"Explain how an exception groups; preview another grouping algorithm."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what is running, what it survives, and the effective configuration."`
 	Engine  engineCmd  `cmd:"" help:"Find or fetch the ClickHouse engine ahead of the first start."`
 	Bench   benchCmd   `cmd:"" help:"Measure a gateway: events per second, latency, processor time."`
@@ -98,7 +99,7 @@ func hint(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context.Command() != "" {
 		verb := strings.Fields(parse.Context.Command())[0]
-		return "Run `weir " + verb + " --help` for its flags."
+		return "Run `weir " + verb + " --help` for its flags, and for the variables that can stand for them."
 	}
 	return "Run `weir --help` for the verbs."
 }

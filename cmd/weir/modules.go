@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"weir/eventlog"
@@ -96,6 +98,23 @@ func (p *portal) health(projection, topic string, progress projections.Progress)
 		return readmodel.Degraded
 	}
 	return readmodel.OK
+}
+
+// problem says in words why a projection does not go on: what the monitor sees, and what the
+// projector of this process, when it has one, is stopped by. "" when all is well.
+func (p *portal) problem(progress projections.Progress) string {
+	texts := []string{}
+	if progress.Problem != "" {
+		texts = append(texts, progress.Problem)
+	}
+	if p.projector != nil {
+		for _, problem := range p.projector.Problems() {
+			if problem.Projection == progress.Projection && !slices.Contains(texts, problem.Text) {
+				texts = append(texts, problem.Text)
+			}
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // hasProblem looks at the projector of this process, when it has one.

@@ -16,8 +16,8 @@ const adminTokenFile = "admin.token"
 
 // remote is how verbs reach a running server.
 type remote struct {
-	Server string `help:"Address of the server." env:"WEIR_SERVER" default:"http://127.0.0.1:8080" placeholder:"URL"`
-	Data   string `help:"Data folder whose admin token is used." env:"WEIR_DATA_DIR" default:"${data_dir}" placeholder:"DIR"`
+	Server string `help:"Address of the server (${default})." env:"WEIR_SERVER" default:"http://127.0.0.1:8080" placeholder:"URL"`
+	Data   string `help:"Data folder whose admin token is used (${default})." env:"WEIR_DATA_DIR" default:"${data_dir}" placeholder:"DIR"`
 	Token  string `help:"Admin token or API key, instead of the data folder's." env:"WEIR_ADMIN_TOKEN" placeholder:"TOKEN"`
 	JSON   bool   `help:"Print JSON." name:"json"`
 }

@@ -18,9 +18,9 @@ import (
 
 type sendCmd struct {
 	Files    []string      `arg:"" optional:"" help:"Files to send; none or - reads standard input."`
-	Server   string        `help:"Address of the server." env:"WEIR_SERVER" default:"http://127.0.0.1:8080" placeholder:"URL"`
-	Key      string        `help:"API key." env:"WEIR_API_KEY" required:"" placeholder:"KEY"`
-	Secret   string        `help:"Webhook secret that signs the batches." env:"WEIR_WEBHOOK_SECRET" required:"" placeholder:"SECRET"`
+	Server   string        `help:"Address of the server (${default})." env:"WEIR_SERVER" default:"http://127.0.0.1:8080" placeholder:"URL"`
+	Key      string        `help:"API key with the scope ingest, as project create printed it." env:"WEIR_API_KEY" required:"" placeholder:"KEY"`
+	Secret   string        `help:"Webhook secret that signs the batches, as project create printed it." env:"WEIR_WEBHOOK_SECRET" required:"" placeholder:"SECRET"`
 	Batch    int           `help:"Events in a batch at most; a batch is never over 5 MB." default:"1000"`
 	Parallel int           `help:"Batches under way at once." default:"4"`
 	Patience time.Duration `help:"How long one batch is tried." default:"10m"`

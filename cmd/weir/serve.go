@@ -23,15 +23,15 @@ const shutdownTime = 10 * time.Second
 
 // serveCmd holds every setting of a server. Nothing else reads flags or the environment.
 type serveCmd struct {
-	HTTP  string   `name:"http" help:"Address to listen on." env:"WEIR_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"ADDR"`
-	Data  string   `help:"Data folder: embedded log and ClickHouse, master key, admin token." env:"WEIR_DATA_DIR" default:"${data_dir}" placeholder:"DIR"`
-	Cache string   `help:"Cache folder of the fetched ClickHouse engine." env:"WEIR_CACHE_DIR" default:"${cache_dir}" placeholder:"DIR"`
+	HTTP  string   `name:"http" help:"Address to listen on (${default})." env:"WEIR_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"ADDR"`
+	Data  string   `help:"Data folder: embedded log and ClickHouse, master key, admin token (${default})." env:"WEIR_DATA_DIR" default:"${data_dir}" placeholder:"DIR"`
+	Cache string   `help:"Cache folder of the fetched ClickHouse engine (${default})." env:"WEIR_CACHE_DIR" default:"${cache_dir}" placeholder:"DIR"`
 	Roles []string `help:"What this process does: ingest, project, read." env:"WEIR_ROLES" default:"ingest,project,read" enum:"ingest,project,read"`
 	Demo  bool     `help:"Make a demo project at the first start and print lines to paste."`
 
 	KafkaBrokers  []string `help:"Kafka brokers, host:port; without any the log is embedded." env:"WEIR_KAFKA_BROKERS" placeholder:"ADDR,…" group:"log"`
-	LogPartitions int      `help:"Partitions of each topic that is made (1 embedded, 6 on Kafka)." env:"WEIR_LOG_PARTITIONS" group:"log"`
-	LogReplicas   int      `help:"Replication of each topic that is made (the number of brokers, 3 at most)." env:"WEIR_LOG_REPLICAS" group:"log"`
+	LogPartitions int      `help:"Partitions of each topic that is made; 0 is automatic: 1 embedded, 6 on Kafka." env:"WEIR_LOG_PARTITIONS" group:"log"`
+	LogReplicas   int      `help:"Replication of each topic that is made; 0 is automatic: the number of brokers, 3 at most." env:"WEIR_LOG_REPLICAS" group:"log"`
 
 	ClickHouseAddr     string `name:"clickhouse-addr" help:"ClickHouse server, native protocol, host:port; without it ClickHouse runs as a child." env:"WEIR_CLICKHOUSE_ADDR" placeholder:"ADDR" group:"clickhouse"`
 	ClickHouseDatabase string `name:"clickhouse-database" help:"Database of the read models." env:"WEIR_CLICKHOUSE_DATABASE" default:"weir" group:"clickhouse"`

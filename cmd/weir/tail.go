@@ -16,7 +16,7 @@ import (
 )
 
 type tailCmd struct {
-	Server  string `help:"Address of the server." env:"WEIR_SERVER" default:"http://127.0.0.1:8080" placeholder:"URL"`
+	Server  string `help:"Address of the server (${default})." env:"WEIR_SERVER" default:"http://127.0.0.1:8080" placeholder:"URL"`
 	Key     string `help:"API key with the read scope." env:"WEIR_API_KEY" required:"" placeholder:"KEY"`
 	Project string `help:"Project, when the key is the admin token." placeholder:"prj_…"`
 	Type    string `help:"Only events of this type."`
