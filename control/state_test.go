@@ -1,6 +1,7 @@
 package control
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func TestFold(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, c.before...)
-			if err := s.apply(c.then); err != c.want {
+			if err := s.apply(c.then); !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 			if c.check != nil && !c.check(s) {
@@ -103,7 +104,7 @@ func TestDecodeEvent(t *testing.T) {
 		{``, errUndecodable}, {`null`, errUnknownKind}, {`[]`, errUndecodable}, {"\x00", errUndecodable},
 		{strings.Repeat(`[`, 100000), errUndecodable},
 	} {
-		if _, err := decodeEvent([]byte(c.in)); err != c.want {
+		if _, err := decodeEvent([]byte(c.in)); !errors.Is(err, c.want) {
 			t.Errorf("%.60s: got %v, want %v", c.in, err, c.want)
 		}
 	}

@@ -82,8 +82,8 @@ func TestDecimalSums(t *testing.T) {
 		t.Errorf("1 - 1 is %s", none)
 	}
 	most := mustDecimal(t, "99999999999999999999")
-	ok := true
 	for range 59 { // doubled 59 times it is still below 10^38
+		var ok bool
 		if most, ok = most.Add(most); !ok {
 			t.Fatal("a sum that fits is refused")
 		}

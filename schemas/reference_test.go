@@ -136,7 +136,7 @@ func referenceFlaws(raw []byte) map[string]bool {
 	_, _ = dec.ReadToken()
 	for dec.PeekKind() == '"' {
 		token, _ := dec.ReadValue()
-		badName := !jsontext.Value(token.Clone()).IsValid()
+		badName := !token.Clone().IsValid()
 		var name string
 		_ = json.Unmarshal(token, &name)
 		value, _ := dec.ReadValue()

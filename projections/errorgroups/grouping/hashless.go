@@ -97,7 +97,7 @@ func isBase32(s string) bool {
 }
 
 // hasDigit says whether s has a decimal digit.
-func hasDigit(s string) bool { return strings.IndexAny(s, "0123456789") >= 0 }
+func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 // appendVersionless writes folders without the versions of packages: gin@v1.9.1/, rack-2.2.3/.
 func appendVersionless(dst []byte, folders string) []byte {

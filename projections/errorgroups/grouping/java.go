@@ -104,7 +104,7 @@ func isJavaPlace(s string) bool {
 			return true
 		}
 	}
-	return ok && strings.IndexAny(file, "/\\:") < 0 && file != "" && !strings.HasSuffix(file, ".js")
+	return ok && !strings.ContainsAny(file, "/\\:") && file != "" && !strings.HasSuffix(file, ".js")
 }
 
 // addJava adds the frame of what follows "at ".

@@ -145,9 +145,7 @@ func unquote(value string) string {
 		return strings.ToValidUTF8(value, "\uFFFD")
 	}
 	value = value[1:]
-	if strings.HasSuffix(value, `"`) {
-		value = value[:len(value)-1]
-	}
+	value = strings.TrimSuffix(value, `"`)
 	if strings.IndexByte(value, '\\') < 0 {
 		return strings.ToValidUTF8(value, "\uFFFD")
 	}

@@ -287,7 +287,7 @@ func tokenLength(s string) int {
 	for i < len(s) && (isAlnum(s[i]) || strings.IndexByte("+/=_-", s[i]) >= 0) {
 		i++
 	}
-	if i >= 24 && i <= 4096 && strings.IndexByte(s[:i], '/') < 0 && isRandom(s[:min(i, maxTokenBytes)]) && strings.IndexAny(s[:i], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") >= 0 {
+	if i >= 24 && i <= 4096 && strings.IndexByte(s[:i], '/') < 0 && isRandom(s[:min(i, maxTokenBytes)]) && strings.ContainsAny(s[:i], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		return i
 	}
 	return 0
