@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 )
 
 // Checkpoint is how far a group has folded a partition. It is kept as the group's
@@ -60,8 +61,9 @@ func readCheckpoint(offset int64, metadata string) (Checkpoint, error) {
 
 // Plan notes that the range [from, to) of a partition is about to be applied.
 // After a crash its reader finds it in the checkpoint. ErrStale when the
-// assignment is no longer current; ErrUnavailable when the log did not answer in
-// time: the plan may be noted or not, so plan the same range again.
+// assignment is no longer current, or when the answer was lost: the plan may be
+// noted or not, and the next assignment's checkpoint says which. ErrUnavailable
+// when the coordinator could not be asked in time: plan the same range again.
 func (a *Assignment) Plan(ctx context.Context, tp TopicPartition, from, to int64) error {
 	if to < from || from < 0 {
 		return fmt.Errorf("plan of %s partition %d: [%d, %d) is no range", tp.Topic, tp.Partition, from, to)
@@ -86,7 +88,7 @@ func (a *Assignment) commit(ctx context.Context, tp TopicPartition, offset int64
 		switch {
 		case err == nil:
 			return nil
-		case stale(err):
+		case stale(err), errors.Is(err, ErrStale):
 			a.end(fmt.Errorf("%w: %s: %w", ErrStale, where, err))
 			return fmt.Errorf("%w: %s: %w", ErrStale, where, err)
 		case errors.Is(err, kafka.GroupAuthorizationFailed), errors.Is(err, kafka.TopicAuthorizationFailed), errors.Is(err, kafka.OffsetMetadataTooLarge):
@@ -105,21 +107,21 @@ func stale(err error) bool {
 		errors.Is(err, kafka.FencedInstanceID) || errors.Is(err, kafka.RebalanceInProgress)
 }
 
+// commitOnce makes one attempt. One whose answer is lost ends the assignment: it
+// may still be on its way, and reach the coordinator when later commits were made,
+// and take the checkpoint back to before them. As another member of the group, this
+// process goes on where the coordinator refuses the late commit (see Next).
 func (a *Assignment) commitOnce(ctx context.Context, tp TopicPartition, offset int64, metadata string) error {
-	response, err := a.log.client.OffsetCommit(ctx, &kafka.OffsetCommitRequest{
-		GroupID:      a.group,
-		GenerationID: a.Generation,
-		MemberID:     a.member,
-		Topics:       map[string][]kafka.OffsetCommit{tp.Topic: {{Partition: tp.Partition, Offset: offset, Metadata: metadata}}},
-	})
-	if err != nil {
+	c := &groupCall{call: &call{key: protocol.OffsetCommit, frame: a.commitFrame(tp, offset, metadata)}, group: a.group}
+	body, err := a.log.exchange(ctx, c, a.log.cfg.RequestTimeout)
+	if err == nil {
+		return readCommit(body, tp)
+	}
+	if c.abandon() {
 		return err
 	}
-	partitions := response.Topics[tp.Topic]
-	if len(partitions) != 1 || partitions[0].Partition != tp.Partition {
-		return errReply
-	}
-	return partitions[0].Error
+	a.doubtful.Store(true)
+	return fmt.Errorf("%w: the answer to a commit was lost: %w", ErrStale, err)
 }
 
 // Checkpoints reads a group's checkpoints for every partition of the topics.

@@ -17,6 +17,7 @@ const (
 	syncVersion      = 3
 	heartbeatVersion = 3
 	leaveVersion     = 2
+	commitVersion    = 7
 
 	protocolType = "consumer"
 	protocolName = "weir-even"
@@ -145,4 +146,27 @@ func (m *Membership) leaveGroup(ctx context.Context) error {
 		return fmt.Errorf("leave group %s: %w", m.group, kafka.Error(code))
 	}
 	return nil
+}
+
+func (a *Assignment) commitFrame(tp TopicPartition, offset int64, metadata string) []byte {
+	b := appendString(newFrame(nil, protocol.OffsetCommit, commitVersion, a.log.cfg.ClientID), a.group)
+	b = appendInt32(b, int32(a.Generation))
+	b = appendNull(appendString(b, a.member))
+	b = appendString(appendInt32(b, 1), tp.Topic)
+	b = appendInt32(appendInt32(b, 1), int32(tp.Partition))
+	b = appendInt32(appendInt64(b, offset), -1) // of no leader epoch
+	return finishFrame(appendString(b, metadata))
+}
+
+func readCommit(body []byte, tp TopicPartition) error {
+	r := reader{rest: body}
+	r.int32() // throttle
+	topics := r.count(2)
+	topic := r.string()
+	partitions := r.count(6)
+	partition, code := r.int32(), r.int16()
+	if topics != 1 || partitions != 1 || topic != tp.Topic || int(partition) != tp.Partition || r.bad {
+		return errReply
+	}
+	return codeError(code)
 }

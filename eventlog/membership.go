@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -39,6 +40,7 @@ type Assignment struct {
 	ctx           context.Context
 	cancel        context.CancelCauseFunc
 	left          chan struct{} // closed when the member moves on: no more heartbeats
+	doubtful      atomic.Bool   // a commit was sent and not answered
 }
 
 // Context ends when the assignment is no longer current, with the reason as its
@@ -94,7 +96,11 @@ func (m *Membership) Next(ctx context.Context) (*Assignment, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
+		doubtful := m.current.doubtful.Load()
 		m.leave()
+		if doubtful {
+			m.rename(ctx)
+		}
 	}
 	var pause backoff
 	for {
@@ -160,6 +166,16 @@ func (m *Membership) leave() {
 	close(m.current.left)
 	m.beating.Wait()
 	m.current = nil
+}
+
+// rename gives the member id up, so that the coordinator refuses whatever is still
+// on its way under it: a follower that only joins again keeps its generation. When
+// leaving fails the group waits for the old member's session to end.
+func (m *Membership) rename(ctx context.Context) {
+	if err := m.leaveGroup(ctx); err != nil {
+		m.log.cfg.Logger.Warn("an unanswered commit made this member leave its group, which failed; the group goes on after a session timeout", "error", err)
+	}
+	m.member = ""
 }
 
 // beat tells the coordinator that this member lives. It goes on while the work of
