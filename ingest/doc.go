@@ -16,6 +16,10 @@
 //	append.go         503            one set per type, in parallel
 //	answer.go         200
 //
+// POST /api/errors/capture (capture.go) is the same door for a single exception:
+// the same stages but the signature, and the event they append is the one that a
+// batch would have carried.
+//
 // Its rooms: receipts (one effect per idempotency key, through the log) and
 // limits (the rates of a project). The package declares what it needs of the
 // log and of the directory of projects; cmd/weir joins them.

@@ -69,12 +69,15 @@ func (h *Handler) Ready() error {
 // http.Server.Shutdown waits for it.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
-// ServeHTTP answers one request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers one batch.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve(w, r, stages, nil) }
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, stages []func(*request) error, g Grouping) {
 	req := h.pool.Get().(*request)
 	req.begin(h, w, r)
+	req.grouping = g
 	defer h.end(req)
-	if err := req.run(); err != nil {
+	if err := req.run(stages); err != nil {
 		req.refuse(err)
 	}
 }
@@ -93,7 +96,7 @@ func (h *Handler) end(req *request) {
 
 // stages in their order, which decisions.md gives. Those before the body are
 // refused without reading it.
-var stages = [...]func(*request) error{
+var stages = []func(*request) error{
 	(*request).authenticate,
 	(*request).admit,
 	(*request).readBody,
@@ -108,7 +111,7 @@ var stages = [...]func(*request) error{
 	(*request).settleKey,
 }
 
-func (q *request) run() error {
+func (q *request) run(stages []func(*request) error) error {
 	if q.r.Method != http.MethodPost {
 		q.w.Header().Set("Allow", http.MethodPost)
 		return httpapi.Errorf(httpapi.CodeMethodNotAllowed, "send batches with POST")

@@ -45,6 +45,7 @@ type request struct {
 	types    []schemas.Type // that the batch has accepted events of
 	position eventlog.Positions
 	response []byte
+	grouping Grouping // of captures
 	answered bool
 	status   int
 }

@@ -54,6 +54,8 @@ type portal struct {
 	tables      driver.Conn            // the read role's pool
 	console     *console.Console       // nil without the role read
 
+	previewing sync.Mutex // held by the one preview of another grouping algorithm at a time
+
 	dir       *datadir.Dir
 	keys      secrets
 	engine    *clickhouse.Server // nil when ClickHouse is elsewhere

@@ -50,6 +50,7 @@ func (p *portal) startRead(r chi.Router) error {
 		r.Use(httpapi.RequireAdmin(p.directory))
 		r.Get("/api/projections", p.getProjections)
 		r.Get("/api/doctor", p.getDoctor)
+		r.Get("/api/errors/preview", p.getPreview)
 	})
 	return nil
 }

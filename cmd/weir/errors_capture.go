@@ -1,0 +1,14 @@
+package main
+
+import (
+	"weir/ingest"
+	"weir/projections/errorgroups/grouping"
+)
+
+// capturedGroup tells a capture's group as the read model will: by the same algorithm, from the
+// same bytes.
+func capturedGroup(project string, data []byte) ingest.CapturedGroup {
+	payload, _ := grouping.ParsePayload(data) // usable whatever it is
+	group := grouping.Group(project, payload)
+	return ingest.CapturedGroup{Fingerprint: group.Hex(), Name: group.Name, Message: group.Message, Culprit: group.Culprit}
+}
