@@ -44,6 +44,7 @@ func (p *portal) startIngest(r chi.Router) error {
 	p.ready.add("ingest", p.ingestReady)
 	p.drain = append(p.drain, gateway.Drain)
 	r.Method("POST", "/api/ingest", gateway)
+	r.Method("POST", "/api/errors/capture", gateway.Capture(capturedGroup))
 	return nil
 }
 
