@@ -47,8 +47,16 @@ func (q *request) makeRoom() error {
 	if q.r.ContentLength < 0 {
 		return nil // reserved as it comes
 	}
-	return q.reserve(int64(roomFor(int(q.r.ContentLength) + 1)))
+	return q.reserve(int64(roomFor(q.firstRoom())))
 }
+
+// mostUnseen is how much memory an announced body gets before any of it has come:
+// more than most batches have, and little enough that clients which announce much
+// and send slowly can't take the budget from others.
+const mostUnseen = 512 << 10
+
+// firstRoom is the room for a body of known length in the beginning.
+func (q *request) firstRoom() int { return int(min(q.r.ContentLength+1, mostUnseen)) }
 
 // reserve takes memory from the budget until the request ends.
 func (q *request) reserve(n int64) error {

@@ -15,11 +15,11 @@ import (
 func (q *request) readBody() error {
 	pace := newPace(q)
 	defer pace.stop()
-	if n := q.r.ContentLength; n >= 0 {
-		q.sentRoom = newBuffer(int(n) + 1) // admit has reserved it
+	if q.r.ContentLength >= 0 {
+		q.sentRoom = newBuffer(q.firstRoom()) // admit has reserved it
 	}
 	for {
-		room, err := q.grown(q.sentRoom)
+		room, err := q.grown(q.sentRoom, int(q.r.ContentLength)+1)
 		q.sentRoom = room
 		if err != nil {
 			return err

@@ -43,15 +43,15 @@ func (b *buffer) free() {
 	}
 }
 
-// grown makes sure that buf has free room, twice as much as before when it is
-// full, and that the budget covers it.
-func (q *request) grown(buf *buffer) (*buffer, error) {
+// grown makes sure that buf has free room, and that the budget covers it: when it
+// is full, twice as much as before or as much as is awaited in all, if that is more.
+func (q *request) grown(buf *buffer, awaited int) (*buffer, error) {
 	size := 1
 	if buf != nil {
 		if len(buf.bytes) < cap(buf.bytes) {
 			return buf, nil
 		}
-		size = cap(buf.bytes) + 1
+		size = max(cap(buf.bytes)+1, awaited)
 	}
 	if err := q.reserve(int64(roomFor(size))); err != nil {
 		return buf, err

@@ -39,7 +39,7 @@ func (q *request) unpackWith(open func(io.Reader) (io.Reader, func(), error)) er
 	}
 	defer free()
 	for {
-		room, err := q.grown(q.bodyRoom)
+		room, err := q.grown(q.bodyRoom, 0)
 		q.bodyRoom = room
 		if err != nil {
 			return err

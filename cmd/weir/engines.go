@@ -92,7 +92,7 @@ func (p *portal) openLog(ctx context.Context) error {
 	for {
 		log, err := eventlog.Open(ctx, eventlog.Config{
 			Brokers: p.brokers, Embedded: embedded, Partitions: p.cfg.LogPartitions, Replication: p.cfg.LogReplicas,
-			AppendTimeout: appendTimeout, Topics: topics(),
+			AppendTimeout: appendTimeout, AppendBudget: int(p.appendBudget()), Topics: topics(),
 			Logger: p.logger, Registerer: p.registry,
 		})
 		if err == nil {

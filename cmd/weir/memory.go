@@ -3,11 +3,31 @@ package main
 import (
 	"bufio"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
 	"weir/ingest"
 )
+
+// The budget is divided: a body is held once by its request and, as records, once more while it is
+// appended. What is in use beside them is bounded by the collector.
+const (
+	appendShare = 4 // a quarter of the budget
+	leastAppend = 32 << 20
+	heapRoom    = 80 << 20 // for all else, garbage too; resident memory stays below the budget plus 128 MiB
+)
+
+// appendBudget is how many bytes may wait for the log, bodiesInFlight how many of bodies may be held.
+func (p *portal) appendBudget() int64   { return max(leastAppend, p.bytesInFlight()/appendShare) }
+func (p *portal) bodiesInFlight() int64 { return p.bytesInFlight() - p.appendBudget() }
+
+// boundMemory makes the collector keep a process that only takes batches within the budget.
+func (p *portal) boundMemory() {
+	if len(p.cfg.Roles) == 1 && p.cfg.has(roleIngest) && len(p.cfg.KafkaBrokers) > 0 {
+		debug.SetMemoryLimit(p.bytesInFlight() + heapRoom)
+	}
+}
 
 // bytesInFlight is the gateway's budget for bodies: as set, else 256 MiB or a quarter of the memory
 // there is, whichever is less.

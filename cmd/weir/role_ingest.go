@@ -14,6 +14,7 @@ import (
 
 // startIngest wires the gateway: it looks callers up in the Directory and appends to the log.
 func (p *portal) startIngest(r chi.Router) error {
+	p.boundMemory()
 	limiter, err := p.limiter()
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (p *portal) startIngest(r chi.Router) error {
 			BatchesPerSecond: p.cfg.BatchesPerSecond,
 		},
 		MaxBatchBytes: int(p.cfg.BatchBytes),
-		BytesInFlight: p.bytesInFlight(),
+		BytesInFlight: p.bodiesInFlight(),
 		Logger:        p.logger,
 		Registerer:    p.registry,
 	})

@@ -18,6 +18,8 @@ import (
 func (o *Observer) logLine(r *http.Request, rec *recorder, s *state, route string, took time.Duration) {
 	level := slog.LevelDebug
 	switch status := rec.code(); {
+	case shed(s.err):
+		// Refused early because there is too much: a line for each would add to that. Metrics count them.
 	case status >= 500:
 		level = slog.LevelWarn
 	case status >= 400:
@@ -42,6 +44,12 @@ func (o *Observer) logLine(r *http.Request, rec *recorder, s *state, route strin
 		attrs = append(attrs, slog.String("error", loggable(s.err)))
 	}
 	o.logger.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// shed says that a request was turned away for what others do, not for a fault.
+func shed(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.cause == nil && (e.Code == CodeOverloaded || e.Code == CodeRateLimited)
 }
 
 // loggable leaves out the detail of a client's fault: it may repeat what the
