@@ -36,6 +36,10 @@ type Progress struct {
 	// second; 0 when there is none.
 	LagSeconds float64
 	Partitions []PartitionProgress
+	// Rebuild is the generation that is being built, nil when there is none.
+	Rebuild *RebuildProgress
+	// Kept are the old generations whose tables are still there.
+	Kept []int
 }
 
 // PartitionProgress is how far one partition is.
@@ -65,6 +69,7 @@ type Monitor struct {
 	ends        *ends
 	waits       map[string]*wait
 	generations map[string]generationRead
+	samples     map[string][]sample
 }
 
 // NewMonitor watches projections. conn is on the read models' database.
@@ -86,6 +91,7 @@ func NewMonitor(log *eventlog.Log, conn driver.Conn, watched []Projection, logge
 		ends:        newEnds(log),
 		waits:       map[string]*wait{},
 		generations: map[string]generationRead{},
+		samples:     map[string][]sample{},
 	}
 	for _, p := range watched {
 		m.waits[p.Name] = &wait{}

@@ -15,11 +15,15 @@ func (m *Monitor) poll(ctx context.Context) {
 	defer cancel()
 	now := time.Now()
 	seen, err := m.ends.read(ctx, m.topics(), now)
+	there, missing := look(ctx, m.conn)
 	next := map[string]*Progress{}
 	for _, p := range m.projections {
 		progress := m.last(p.Name)
 		if err == nil {
 			progress = m.measure(ctx, p, seen, now)
+			if missing == nil {
+				m.besides(ctx, p, there, seen, now, progress)
+			}
 		} else {
 			progress.Problem = err.Error()
 		}
@@ -33,6 +37,18 @@ func (m *Monitor) poll(ctx context.Context) {
 	m.progress = next
 	m.mu.Unlock()
 	m.lastPoll.Set(float64(now.Unix()))
+}
+
+// besides adds what there is of a projection beside its live tables.
+func (m *Monitor) besides(ctx context.Context, p Projection, s *survey, seen map[eventlog.TopicPartition]*end, now time.Time, to *Progress) {
+	to.Kept = keptGenerations(p, s)
+	if r, err := m.rebuild(ctx, p, s, seen, now); err == nil {
+		to.Rebuild = r
+	}
+	if live, ok := s.live(p); ok && live.Version != p.Version {
+		to.Version = live.Version
+		to.Problem = fmt.Sprintf("its tables are of version %d, this binary is of version %d", live.Version, p.Version)
+	}
 }
 
 // last is a copy of what was known before.

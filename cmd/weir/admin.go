@@ -16,6 +16,8 @@ type projectionItem struct {
 	projectionState
 	Version    int             `json:"version"`
 	Partitions []partitionItem `json:"partitions"`
+	Rebuild    *rebuildItem    `json:"rebuild"` // null when none is under way
+	Kept       []int           `json:"kept_generations"`
 }
 
 type partitionItem struct {

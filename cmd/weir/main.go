@@ -35,6 +35,8 @@ type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Send a believable day of all 13 types, to look at the console with."`
 	Errors  errorsCmd  `cmd:"" help:"Explain how an exception groups; preview another grouping algorithm."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what is running, what it survives, and the effective configuration."`
+	Rebuild rebuildCmd `cmd:"" help:"Fold a read model again from the log, beside the live one, and swap it in."`
+	Verify  verifyCmd  `cmd:"" help:"Fold the log again and compare it with a read model, row for row."`
 	Engine  engineCmd  `cmd:"" help:"Find or fetch the ClickHouse engine ahead of the first start."`
 	Bench   benchCmd   `cmd:"" help:"Measure a gateway: events per second, latency, processor time."`
 	Version versionCmd `cmd:"" help:"Print the version."`

@@ -15,7 +15,6 @@ import (
 	"weir/projections/rejections"
 	"weir/projections/triage"
 	"weir/readmodel"
-	"weir/readmodel/tables"
 )
 
 // allProjections are the read models there are.
@@ -37,8 +36,7 @@ func (p *portal) startProject() error {
 	}
 	projector, err := projections.New(projections.Config{
 		Log: p.log, ClickHouse: conn, Projections: allProjections(),
-		// The child's data is the only copy there is; a server's durability is its operator's choice.
-		Tables: tables.Options{Fsync: p.engine != nil},
+		Tables: p.tableOptions(),
 		Logger: p.logger, Registerer: p.registry,
 	})
 	if err != nil {

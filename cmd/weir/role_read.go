@@ -46,13 +46,15 @@ func (p *portal) startRead(r chi.Router) error {
 		return err
 	}
 
+	var failed error
 	r.Group(func(r chi.Router) {
 		r.Use(httpapi.RequireAdmin(p.directory))
+		failed = p.projectionRoutes(r)
 		r.Get("/api/projections", p.getProjections)
 		r.Get("/api/doctor", p.getDoctor)
 		r.Get("/api/errors/preview", p.getPreview)
 	})
-	return nil
+	return failed
 }
 
 // historyLag tells tails how far back they must look for rows that come late; false: not known.
