@@ -172,14 +172,14 @@ func (p *portal) listenHTTP(ctx context.Context) error {
 	p.listen = listen
 	p.handler = newSwitchHandler(p.ready)
 	server := &http.Server{
-		Handler:           p.handler,
+		Handler:           clientPatience.handler(p.handler),
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
 	}
 	p.group.Go(func() error {
-		if err := server.Serve(listen); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(clientPatience.listener(listen)); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve HTTP: %w", err)
 		}
 		return nil

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patientServer serves handler with little patience.
+func patientServer(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	listen, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := patience{body: 50 * time.Millisecond, grace: 100 * time.Millisecond, rate: 1 << 30}
+	server := &http.Server{Handler: p.handler(handler), ReadHeaderTimeout: time.Second}
+	go func() { _ = server.Serve(p.listener(listen)) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return listen.Addr().String()
+}
+
+func dialPatient(t *testing.T, addr, request string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := conn.Write([]byte(request)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// TestBodyNeverSent: whoever announces a body and sends none is let go, whether or not the handler reads it.
+func TestBodyNeverSent(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"unread": func(http.ResponseWriter, *http.Request) {},
+		"read":   func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
+	} {
+		conn := dialPatient(t, patientServer(t, handler), "POST /api/projects HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: the connection is still held", name)
+		}
+	}
+}
+
+// TestAnswerNeverRead: whoever reads nothing of an answer does not hold its handler.
+func TestAnswerNeverRead(t *testing.T) {
+	done := make(chan error, 1)
+	dialPatient(t, patientServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, err := w.Write(bytes.Repeat([]byte("x"), 64<<20))
+		done <- err
+	}), "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	select {
+	case err := <-done:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("write to a client that reads nothing: %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the handler is still writing")
+	}
+}
+
+// TestSlowHandler: a deadline for the body ends with the body, not the handler's work.
+func TestSlowHandler(t *testing.T) {
+	conn := dialPatient(t, patientServer(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-r.Context().Done():
+		case <-time.After(200 * time.Millisecond): // four times the patience with its body
+			_, _ = io.WriteString(w, "done")
+		}
+	}), "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), "done") {
+		t.Errorf("answer %q, %v", text, err)
+	}
+}
