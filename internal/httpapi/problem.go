@@ -7,7 +7,10 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/go-chi/chi/v5"
 )
 
 // Problem is an RFC 9457 problem document. With only Code set, WriteProblem
@@ -155,7 +158,25 @@ func NotFoundHandler(w http.ResponseWriter, r *http.Request) {
 	WriteError(w, r, Errorf(CodeNotFound, "no such path"))
 }
 
-// MethodNotAllowedHandler answers a method the route does not take.
+// MethodNotAllowedHandler answers a method the route does not take, and says in Allow which it takes.
 func MethodNotAllowedHandler(w http.ResponseWriter, r *http.Request) {
+	if allowed := allowedMethods(r); allowed != "" {
+		w.Header().Set("Allow", allowed)
+	}
 	WriteError(w, r, Errorf(CodeMethodNotAllowed, "the path does not take this method"))
+}
+
+// allowedMethods asks the router; "" when there is none.
+func allowedMethods(r *http.Request) string {
+	c := chi.RouteContext(r.Context())
+	if c == nil || c.Routes == nil {
+		return ""
+	}
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if c.Routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
+			allowed = append(allowed, method)
+		}
+	}
+	return strings.Join(allowed, ", ")
 }

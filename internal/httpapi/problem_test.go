@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-chi/chi/v5"
 )
 
 func TestProblemOf(t *testing.T) {
@@ -79,5 +81,17 @@ func TestParamErrorsNameEach(t *testing.T) {
 	err := ParamErrors(ParamProblem{"limit", "too large"}, ParamProblem{"from", "not a time"})
 	if err.Detail != "limit: too large; from: not a time" || err.Code.Status() != http.StatusBadRequest {
 		t.Errorf("%+v", err)
+	}
+}
+
+func TestAllowNamesTheMethodsOfARoute(t *testing.T) {
+	r := chi.NewRouter()
+	r.MethodNotAllowed(MethodNotAllowedHandler)
+	r.Get("/things/{id}", func(http.ResponseWriter, *http.Request) {})
+	r.Delete("/things/{id}", func(http.ResponseWriter, *http.Request) {})
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/things/7", nil))
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, DELETE" {
+		t.Errorf("%d, Allow %q", w.Code, w.Header().Get("Allow"))
 	}
 }
