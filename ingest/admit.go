@@ -47,7 +47,11 @@ func (q *request) makeRoom() error {
 	if q.r.ContentLength < 0 {
 		return nil // reserved as it comes
 	}
-	return q.reserve(int64(roomFor(q.firstRoom())))
+	take := q.h.budget.take
+	if q.r.ContentLength >= mostUnseen {
+		take = q.h.budget.begin
+	}
+	return q.reserveBy(take, int64(roomFor(q.firstRoom())))
 }
 
 // mostUnseen is how much memory an announced body gets before any of it has come:
@@ -59,8 +63,10 @@ const mostUnseen = 512 << 10
 func (q *request) firstRoom() int { return int(min(q.r.ContentLength+1, mostUnseen)) }
 
 // reserve takes memory from the budget until the request ends.
-func (q *request) reserve(n int64) error {
-	if !q.h.budget.take(n) {
+func (q *request) reserve(n int64) error { return q.reserveBy(q.h.budget.take, n) }
+
+func (q *request) reserveBy(take func(int64) bool, n int64) error {
+	if !take(n) {
 		return httpapi.Errorf(httpapi.CodeOverloaded, "too many batches are in flight: send this one again later").After(retrySoon)
 	}
 	q.reserved += n

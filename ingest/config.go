@@ -95,6 +95,10 @@ type Config struct {
 	// least 4 bodies). Over it requests are shed before their body is read.
 	BytesInFlight int64
 
+	// Outside, if given, is how many bytes of BytesInFlight are taken by others
+	// at the moment, such as idle connections. It is called for each request.
+	Outside func() int64
+
 	// BodyGrace and BodyRate bound how slowly a body may come: it has BodyGrace
 	// (10 s) and beyond that must have come at BodyRate bytes a second (32 KiB).
 	BodyGrace time.Duration

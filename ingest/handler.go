@@ -39,7 +39,7 @@ func New(cfg Config) (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{cfg: cfg, book: book, lanes: newBatchID(time.Time{})}
-	h.budget.limit = cfg.BytesInFlight
+	h.budget.limit, h.budget.outside = cfg.BytesInFlight, cfg.Outside
 	h.breaker.now = cfg.Now
 	h.metrics = newMetrics(cfg.Registerer, &h.budget)
 	h.pool.New = func() any { return new(request) }

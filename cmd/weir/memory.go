@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"net"
+	"net/http"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -21,6 +23,27 @@ const (
 // appendBudget is how many bytes may wait for the log, bodiesInFlight how many of bodies may be held.
 func (p *portal) appendBudget() int64   { return max(leastAppend, p.bytesInFlight()/appendShare) }
 func (p *portal) bodiesInFlight() int64 { return p.bytesInFlight() - p.appendBudget() }
+
+// An open connection takes connBytes even when nothing comes over it; the first of them, connsFree
+// bytes' worth, are not taken off the budget.
+const (
+	connBytes = 16 << 10
+	connsFree = 48 << 20
+)
+
+// countConn is http.Server.ConnState.
+func (p *portal) countConn(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		p.conns.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		p.conns.Add(-1)
+	case http.StateActive, http.StateIdle:
+	}
+}
+
+// connMemory is what open connections take of the budget.
+func (p *portal) connMemory() int64 { return max(0, p.conns.Load()*connBytes-connsFree) }
 
 // boundMemory makes the collector keep a process that only takes batches within the budget.
 func (p *portal) boundMemory() {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -46,6 +47,7 @@ type portal struct {
 	listen  net.Listener
 	handler *switchHandler
 	server  *http.Server
+	conns   atomic.Int64 // open connections
 	drain   []func() // called first when stopping: take no new work
 
 	ingestReady func() error           // nil without the role
@@ -176,6 +178,7 @@ func (p *portal) listenHTTP(ctx context.Context) error {
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
+		ConnState:         p.countConn,
 		ErrorLog:          slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
 	}
 	p.group.Go(func() error {

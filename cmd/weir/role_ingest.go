@@ -34,6 +34,7 @@ func (p *portal) startIngest(r chi.Router) error {
 		},
 		MaxBatchBytes: int(p.cfg.BatchBytes),
 		BytesInFlight: p.bodiesInFlight(),
+		Outside:       p.connMemory,
 		Logger:        p.logger,
 		Registerer:    p.registry,
 	})
