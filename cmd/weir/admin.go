@@ -49,6 +49,7 @@ func (p *portal) projectionItem(progress projections.Progress) projectionItem {
 			Problem: p.problem(progress),
 		},
 		Version: progress.Version, Partitions: []partitionItem{},
+		Rebuild: newRebuildItem(progress.Rebuild), Kept: append([]int{}, progress.Kept...),
 	}
 	for _, part := range progress.Partitions {
 		item.Partitions = append(item.Partitions, partitionItem(part))

@@ -107,7 +107,7 @@ func (c *rebuildCmd) follow(ctx context.Context, t *terminal, server *client.Cli
 		case item.Rebuild == nil && item.Generation == generation:
 			return nil
 		case item.Rebuild == nil:
-			if missed++; missed > 10 { // it was just asked for, or just swapped
+			if missed++; missed > 20 { // it was just asked for, or just swapped: what is known is a poll or two old
 				return fmt.Errorf("generation %d is no longer being built, and generation %d is live: it was canceled", generation, item.Generation)
 			}
 		case item.Rebuild.State == "differing":
