@@ -131,6 +131,10 @@ func (l *GroupLists) Refresh(ctx context.Context) error {
 		return nil
 	}
 	marks, err := l.marks(ctx)
+	var ex *clickhouse.Exception
+	if errors.As(err, &ex) && ex.Code == codeUnknownTable {
+		return nil // no projector has made them yet
+	}
 	if err != nil {
 		return err
 	}
@@ -267,15 +271,16 @@ func (q GroupListBuild) statement() Statement {
 	var b builder
 	flat := b.flatGroups(q.scope, nil, true)
 	root, project := q.scope.rooted(&b), b.text(q.scope.Project)
-	facets := "SELECT fingerprint, groupArrayIf(value, facet = '" + tables.FacetEnvironment + "') AS environments, groupArrayIf(value, facet = '" + tables.FacetService + "') AS services" +
-		" FROM (SELECT " + root + " AS fingerprint, facet, value, sum(count) AS total FROM error_group_facets WHERE project_id = " + project +
-		" AND facet IN ('" + tables.FacetEnvironment + "', '" + tables.FacetService + "') GROUP BY fingerprint, facet, value" +
-		" ORDER BY total DESC, value LIMIT " + b.arg("UInt32", maxFacetValues) + " BY fingerprint, facet) GROUP BY fingerprint"
-	hours := "SELECT fingerprint, groupArray(hour) AS hours, groupArray(total) AS hits FROM (SELECT " + root + " AS fingerprint," +
-		" toUInt32(intDiv(toUnixTimestamp(hour), 3600)) AS hour, sum(count) AS total FROM error_group_hours WHERE project_id = " + project +
-		" AND hour >= " + b.moment(q.From) + " AND hour < " + b.moment(q.From.Add(2*listHorizon+trendHours*time.Hour)) + " GROUP BY fingerprint, hour) GROUP BY fingerprint"
+	// shown and not fingerprint: a column's name goes before an alias.
+	facets := "SELECT shown, groupArrayIf(value, facet = '" + tables.FacetEnvironment + "') AS environments, groupArrayIf(value, facet = '" + tables.FacetService + "') AS services" +
+		" FROM (SELECT " + root + " AS shown, facet, value, sum(count) AS total FROM error_group_facets WHERE project_id = " + project +
+		" AND facet IN ('" + tables.FacetEnvironment + "', '" + tables.FacetService + "') GROUP BY shown, facet, value" +
+		" ORDER BY total DESC, value LIMIT " + b.arg("UInt32", maxFacetValues) + " BY shown, facet) GROUP BY shown"
+	hours := "SELECT shown, groupArray(since) AS hours, groupArray(total) AS hits FROM (SELECT " + root + " AS shown," +
+		" toUInt32(intDiv(toUnixTimestamp(hour), 3600)) AS since, sum(count) AS total FROM error_group_hours WHERE project_id = " + project +
+		" AND hour >= " + b.moment(q.From) + " AND hour < " + b.moment(q.From.Add(2*listHorizon+trendHours*time.Hour)) + " GROUP BY shown, since) GROUP BY shown"
 	return b.statement("INSERT INTO", staging, "SELECT", project, "AS project_id, g.fingerprint, toUInt64(g.total), fromUnixTimestamp64Nano(g.first_at, 'UTC'), fromUnixTimestamp64Nano(g.last_at, 'UTC'),",
 		"g.state, fromUnixTimestamp64Nano(g.ignored_until, 'UTC'), g.newest.name, g.newest.message, g.newest.culprit, g.earliest_release.release, g.latest_release.release,",
-		"f.environments, f.services, h.hours, h.hits FROM ("+flat+") AS g LEFT JOIN ("+facets+") AS f ON f.fingerprint = g.fingerprint",
-		"LEFT JOIN ("+hours+") AS h ON h.fingerprint = g.fingerprint")
+		"f.environments, f.services, h.hours, h.hits FROM ("+flat+") AS g LEFT JOIN ("+facets+") AS f ON f.shown = g.fingerprint",
+		"LEFT JOIN ("+hours+") AS h ON h.shown = g.fingerprint")
 }

@@ -22,10 +22,12 @@ const (
 	codeTooManyResults = 396
 )
 
+const codeUnknownTable = 60
+
 // Codes that mean the server cannot serve now: its tables are not made yet, it
 // is starting or overloaded. Everything else it can object to is a fault of ours.
 var notNow = map[int32]bool{
-	60: true, 81: true, // unknown table, database
+	codeUnknownTable: true, 81: true, // unknown table, database
 	202: true, 203: true, // too many queries
 	209: true, 210: true, // socket timeout, network error
 	225: true, 236: true, 394: true, // shutting down, aborted, query was cancelled

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -48,37 +48,44 @@ func (p *portal) startGroupLists() error {
 }
 
 // leadLists runs keep in one process at a time: the one that owns the only partition of
-// weir.control in a group made for that.
+// weir.control in a group made for that. It goes on trying until ctx ends.
 func (p *portal) leadLists(ctx context.Context, keep func(context.Context) error) error {
-	const group = "weir.error_group_list.lead"
-	m, err := p.log.Join(ctx, group, []string{eventlog.ControlTopic})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
+	for ctx.Err() == nil {
+		if err := p.leadListsOnce(ctx, keep); err != nil && ctx.Err() == nil {
+			p.logger.Warn("the lists of error groups are kept by nobody or by another process; trying again", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(listsRetry):
+			}
 		}
-		return fmt.Errorf("joining %s: %w", group, err)
+	}
+	return nil
+}
+
+const listsRetry = 5 * time.Second
+
+func (p *portal) leadListsOnce(ctx context.Context, keep func(context.Context) error) error {
+	m, err := p.log.Join(ctx, "weir.error_group_list.lead", []string{eventlog.ControlTopic})
+	if err != nil {
+		return err
 	}
 	defer func() {
-		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime/2)
+		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime/4)
 		defer cancel()
-		_ = m.Close(leave)
+		_ = m.Close(leave) // one that cannot say goodbye is forgotten by its group
 	}()
-	for ctx.Err() == nil {
+	for {
 		a, err := m.Next(ctx)
 		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("waiting for the lead of %s: %w", group, err)
+			return err
 		}
 		if len(a.Partitions) == 0 {
 			continue // somebody else leads; Next returns when that changes
 		}
 		leading, stop := context.WithCancel(ctx)
 		unhook := context.AfterFunc(a.Context(), stop)
-		_ = keep(leading) // it ends without an error, when the lead ends
+		_ = keep(leading) // it ends with the lead, without an error
 		unhook()
 		stop()
 	}
-	return nil
 }
