@@ -213,7 +213,7 @@ func (e *endpointLane) send(t *task) {
 		release()
 		return
 	}
-	l.cfg.step("before attempt")
+	l.cfg.step("before attempt", t.owed.Delivery)
 	l.metrics.flying.Inc()
 	out := l.try(t.turn.finishing, t.rec, t.owed, ep)
 	l.metrics.flying.Dec()

@@ -57,9 +57,9 @@ func (l *Lane) move(ctx context.Context, t *task, due time.Time) error {
 	o := t.owed
 	o.Hop++
 	o.Due = due.UnixMilli()
-	l.cfg.step("before move")
+	l.cfg.step("before move", t.owed.Delivery)
 	err := l.delay(ctx, t.rec, o, due)
-	l.cfg.step("moved")
+	l.cfg.step("moved", t.owed.Delivery)
 	return err
 }
 

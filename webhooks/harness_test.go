@@ -147,7 +147,7 @@ type running struct {
 func startLane(t testing.TB, log Log, b *book, change ...func(*Config)) *running {
 	t.Helper()
 	cfg := Config{Log: log, Directory: b, Health: b, Guard: loopback, Delays: quickDelays, ClockSlack: time.Second, AttemptTime: 2 * time.Second,
-		Grace: 500 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
+		Grace: 500 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	for _, c := range change {
 		c(&cfg)
 	}

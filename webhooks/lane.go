@@ -50,7 +50,10 @@ type Config struct {
 	Registerer prometheus.Registerer // nil: registers nothing
 
 	// step is called between every two steps of a delivery; tests stop the lane there.
-	step func(name string)
+	step func(name, delivery string)
+
+	// crashed is asked before a checkpoint is written; tests let the lane die without.
+	crashed func() bool
 }
 
 func (cfg Config) withDefaults() Config {
@@ -72,7 +75,7 @@ func (cfg Config) withDefaults() Config {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.step == nil {
-		cfg.step = func(string) {}
+		cfg.step = func(string, string) {}
 	}
 	return cfg
 }

@@ -85,6 +85,9 @@ func (r *reader) commit(ctx context.Context) {
 	if at == r.committed || at == r.from && r.committed < 0 {
 		return
 	}
+	if crashed := r.turn.lane.cfg.crashed; crashed != nil && crashed() {
+		return
+	}
 	if err := r.turn.assignment.Advance(ctx, r.tp, at); err == nil {
 		r.committed = at
 	}

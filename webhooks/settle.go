@@ -25,7 +25,7 @@ const (
 
 // settle writes down what an attempt came to, then the next one, in this order.
 func (l *Lane) settle(ctx context.Context, t *task, out outcome) error {
-	l.cfg.step("attempted")
+	l.cfg.step("attempted", t.owed.Delivery)
 	status, next := l.verdict(t.owed, out)
 	now := l.cfg.Now()
 	err := l.writer.once(ctx, attemptsTopic, eventlog.Set{
@@ -36,15 +36,15 @@ func (l *Lane) settle(ctx context.Context, t *task, out outcome) error {
 		return err
 	}
 	l.metrics.attempted(out, status)
-	l.cfg.step("recorded")
+	l.cfg.step("recorded", t.owed.Delivery)
 	if !next.IsZero() {
 		if err := l.next(ctx, t, next); err != nil {
 			return err
 		}
-		l.cfg.step("scheduled")
+		l.cfg.step("scheduled", t.owed.Delivery)
 	}
 	l.judge(ctx, t, out)
-	l.cfg.step("judged")
+	l.cfg.step("judged", t.owed.Delivery)
 	return nil
 }
 

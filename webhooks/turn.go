@@ -34,7 +34,7 @@ func (l *Lane) serve(ctx context.Context, a *eventlog.Assignment) {
 	readers, err := t.prepare()
 	if err != nil {
 		l.cfg.Logger.Warn("webhook deliveries wait: where they stand cannot be read", "error", err)
-		<-a.Context().Done()
+		<-reading.Done()
 		return
 	}
 	var reads sync.WaitGroup
