@@ -93,6 +93,7 @@ func (p *portal) start(ctx context.Context) error {
 		{"read the control log", p.startDirectory},
 		{"start the roles", p.startRoles},
 		{"read the receipts", p.awaitIngest},
+		{"make the read models", p.awaitReadModels},
 		{"make the demo project", p.startDemo},
 	}
 	for _, step := range steps {
