@@ -28,7 +28,7 @@ type summary struct {
 func TestSendFiles(t *testing.T) {
 	t.Parallel()
 	rng, seed := seeded(t)
-	s := serve(t, "INGEST_RATE_LIMIT_EVENTS_PER_SECOND=2000", "INGEST_RATE_LIMIT_BATCHES_PER_SECOND=20")
+	s := serve(t, "INGEST_RATE_LIMIT_EVENTS_PER_SECOND=1000", "INGEST_RATE_LIMIT_BATCHES_PER_SECOND=8")
 	who := s.project("send")
 	folder := t.TempDir()
 	b := newBatch(rng, fmt.Sprintf("s%x-send", seed), 1500)
