@@ -12,8 +12,27 @@ export class Problem extends Error {
   }
 }
 
+// asked counts the requests under way, on the document: for styles and for tests.
+let asked = 0;
+let quiet = 0;
+function asking(by) {
+  asked += by;
+  clearTimeout(quiet);
+  if (asked) document.documentElement.dataset.asked = asked;
+  else quiet = setTimeout(() => { document.documentElement.dataset.asked = 0; }, 40); // one answer often leads to the next request
+}
+
 // call asks path below /api. Query values that are "" or undefined are left out; arrays repeat.
-export async function call(path, { method = "GET", query, body, signal } = {}) {
+export async function call(path, options) {
+  asking(1);
+  try {
+    return await answered(path, options);
+  } finally {
+    asking(-1);
+  }
+}
+
+async function answered(path, { method = "GET", query, body, signal } = {}) {
   const response = await fetch("/console/api" + path + search(query), {
     method, signal, credentials: "same-origin",
     headers: { "X-Weir-Console": "1", ...(body === undefined ? {} : { "Content-Type": "application/json" }) },

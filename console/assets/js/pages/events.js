@@ -93,7 +93,7 @@ function append({ data, next_cursor }) {
 }
 
 function row(e) {
-  const tr = opens(h("tr", { "aria-expanded": "false" }, cells(e, chosen())), () => toggle(tr, e));
+  const tr = opens(h("tr", {}, cells(e, chosen())), () => toggle(tr, e));
   return tr;
 }
 
@@ -101,10 +101,8 @@ function toggle(tr, e) {
   const next = tr.nextElementSibling;
   if (next?.classList.contains("detail")) {
     next.remove();
-    tr.setAttribute("aria-expanded", "false");
     return;
   }
-  tr.setAttribute("aria-expanded", "true");
   tr.after(h("tr", { class: "detail" }, h("td", { colspan: [...tr.children].filter((td) => td.offsetWidth).length || tr.children.length }, detail(e, pick))));
 }
 

@@ -78,7 +78,7 @@ const badge = (s) => h("span", { class: "badge " + ({ ok: "good", degraded: "war
 async function groups() {
   const { data } = await get("/errors/groups", { project_id: project, status: "unresolved,regressed", sort: "last_seen", limit: 5 });
   if (!data.length) return fill("errors", h("p", { class: "muted" }, "No open errors. Occurrences of the same fault gather in one group, whatever numbers and ids their messages hold."));
-  fill("errors", h("div", { class: "rows" }, data.map((g) => h("div", {}, h("a", { class: "name", href: link("/errors/" + g.fingerprint) }, line(g.name || g.message, 120)), spark(g.trend),
+  fill("errors", h("div", { class: "rows" }, data.map((g) => h("div", {}, h("a", { class: "name", href: link("/errors/" + g.fingerprint) }, line(g.name || g.message || "(no name)", 120)), spark(g.trend),
     h("span", { class: "sub" }, line(g.message, 160), ` · ${count(g.count)} times, ${ago(g.last_seen)}`)))));
 }
 

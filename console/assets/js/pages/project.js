@@ -21,7 +21,7 @@ async function load() {
   }
   fill("name", line(p.name, 120));
   document.title = `${line(p.name, 60).textContent} · Weir`;
-  $("created").textContent = `· created ${when(p.created_at)}`;
+  $("created").textContent = `created ${when(p.created_at)}`;
   $("open").href = link("/events");
   for (const n of limitNames) $("limits").elements[n].value = p.limits?.[n] ?? "";
   $("p-name").value = p.name;

@@ -30,7 +30,7 @@ function draw(events) {
     bar.style.left = `${(100 * (s.start - begin)) / (end - begin)}%`;
     bar.style.width = `${Math.max((100 * s.ms) / (end - begin), 0.2)}%`;
     bar.style.background = `var(${colors[services.indexOf(asText(s.d.serviceName) || "(no service)") % colors.length]})`;
-    const name = h("span", { class: "nm" }, h("button", { type: "button", class: "link", onclick: () => ask({ title: "Span", confirm: "", wide: true, body: detail(s.e) }) }, line(s.d.name, 100)), " ", h("span", { class: "muted" }, line(s.d.serviceName, 40)));
+    const name = h("span", { class: "nm" }, h("button", { type: "button", class: "link", onclick: () => ask({ title: "Span", confirm: "", wide: true, body: detail(s.e) }) }, line(asText(s.d.name) || "(no name)", 100)), " ", h("span", { class: "muted" }, line(s.d.serviceName, 40)));
     name.style.paddingLeft = `${Math.min(depth, 12) * 12}px`;
     return h("div", { class: "span", role: "listitem" }, name, h("span", { class: "track" }, bar), h("span", { class: "num" }, millis(s.ms)));
   }));
