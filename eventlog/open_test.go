@@ -65,7 +65,7 @@ func TestOpenRefusesTopics(t *testing.T) {
 			makeTopic(t, b, c.topic, c.partitions, c.settings)
 			registry := prometheus.NewRegistry()
 			cfg := testConfig(t, b.Addrs())
-			cfg.Registerer = registry
+			cfg.Registerer, cfg.Embedded, cfg.Partitions = registry, false, 1
 			_, err := Open(t.Context(), cfg)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.topic) {
 				t.Errorf("open: %v", err)

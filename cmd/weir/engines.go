@@ -83,6 +83,20 @@ func topics() []eventlog.Topic {
 	}
 }
 
+const (
+	smallestRecordBatch = 16 << 20
+
+	// largestRecordBatch fits Kafka's largest request, socket.request.max.bytes, of 100 MiB.
+	largestRecordBatch = 96 << 20
+)
+
+// recordBatchBytes is what one record batch may have, so that any batch of batchBytes fits: the
+// smallest legal event has 63 bytes and as a record about 85 more. Of the largest batches those
+// with very small events do not fit; they are a 413.
+func recordBatchBytes(batchBytes int64) int {
+	return int(min(max(batchBytes*5/2, smallestRecordBatch), largestRecordBatch))
+}
+
 // logPatience is how long an unreachable log is tried at the start before it is an error.
 const logPatience = 30 * time.Second
 
@@ -93,7 +107,8 @@ func (p *portal) openLog(ctx context.Context) error {
 		log, err := eventlog.Open(ctx, eventlog.Config{
 			Brokers: p.brokers, Embedded: embedded, Partitions: p.cfg.LogPartitions, Replication: p.cfg.LogReplicas,
 			AppendTimeout: appendTimeout, AppendBudget: int(p.appendBudget()), Topics: topics(),
-			Logger: p.logger, Registerer: p.registry,
+			MaxRecordBatchBytes: recordBatchBytes(p.cfg.BatchBytes),
+			Logger:              p.logger, Registerer: p.registry,
 		})
 		if err == nil {
 			p.log = log

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,6 +17,7 @@ const (
 	roleIngest  = "ingest"
 	roleProject = "project"
 	roleRead    = "read"
+	roleDeliver = "deliver"
 )
 
 // shutdownTime is how long a stop may take all together: begun requests, folds, engines.
@@ -26,7 +28,7 @@ type serveCmd struct {
 	HTTP  string   `name:"http" help:"Address to listen on (${default})." env:"WEIR_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"ADDR"`
 	Data  string   `help:"Data folder: embedded log and ClickHouse, master key, admin token (${default})." env:"WEIR_DATA_DIR" default:"${data_dir}" placeholder:"DIR"`
 	Cache string   `help:"Cache folder of the fetched ClickHouse engine (${default})." env:"WEIR_CACHE_DIR" default:"${cache_dir}" placeholder:"DIR"`
-	Roles []string `help:"What this process does: ingest, project, read." env:"WEIR_ROLES" default:"ingest,project,read" enum:"ingest,project,read"`
+	Roles []string `help:"What this process does: ingest, project, read, deliver." env:"WEIR_ROLES" default:"ingest,project,read,deliver" enum:"ingest,project,read,deliver"`
 	Demo  bool     `help:"Make a demo project at the first start and print lines to paste."`
 
 	KafkaBrokers  []string `help:"Kafka brokers, host:port; without any the log is embedded." env:"WEIR_KAFKA_BROKERS" placeholder:"ADDR,…" group:"log"`
@@ -46,6 +48,8 @@ type serveCmd struct {
 	BatchesPerSecond int   `help:"Batches per second and project; 0 is no limit." env:"INGEST_RATE_LIMIT_BATCHES_PER_SECOND" default:"100" group:"limits"`
 	BatchBytes       int64 `help:"Bytes of a batch, as sent and unpacked." env:"INGEST_RATE_LIMIT_BATCH_BYTES" default:"5242880" group:"limits"`
 	BytesInFlight    int64 `help:"Bytes of bodies being worked on at once; over it requests are shed (256 MiB, or a quarter of memory)." env:"WEIR_BYTES_IN_FLIGHT" group:"limits"`
+
+	WebhooksAllow []string `help:"Networks that webhooks may be sent to although they are not public, as CIDRs." env:"WEIR_WEBHOOKS_ALLOW_CIDRS" placeholder:"CIDR,…" group:"webhooks"`
 
 	LogLevel  slog.Level `help:"debug, info, warn or error." env:"WEIR_LOG_LEVEL" default:"info"`
 	LogFormat string     `help:"text or json." env:"WEIR_LOG_FORMAT" default:"text" enum:"text,json"`
@@ -74,11 +78,11 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal) error {
 func (c *serveCmd) check() error {
 	switch {
 	case len(c.Roles) == 0:
-		return usagef("--roles is empty: name at least one of ingest, project, read")
+		return usagef("--roles is empty: name at least one of ingest, project, read, deliver")
 	case c.EventsPerSecond < 0 || c.BatchesPerSecond < 0:
 		return usagef("INGEST_RATE_LIMIT_EVENTS_PER_SECOND and INGEST_RATE_LIMIT_BATCHES_PER_SECOND must be 0 (no limit) or more")
-	case c.BatchBytes < 1024:
-		return usagef("INGEST_RATE_LIMIT_BATCH_BYTES is %d: it must be at least 1024", c.BatchBytes)
+	case c.BatchBytes < 1024 || c.BatchBytes > 64<<20:
+		return usagef("INGEST_RATE_LIMIT_BATCH_BYTES is %d: it must be from 1024 to 67108864", c.BatchBytes)
 	case !identifier.MatchString(c.ClickHouseDatabase):
 		return usagef("WEIR_CLICKHOUSE_DATABASE is %q: use letters, digits and underscores, a letter first", c.ClickHouseDatabase)
 	case c.LogPartitions < 0 || c.LogReplicas < 0:
@@ -112,6 +116,7 @@ func (c *serveCmd) config() map[string]string {
 		"WEIR_CLICKHOUSE_USER":                 c.ClickHouseUser,
 		"WEIR_CLICKHOUSE_PASSWORD":             masked(c.ClickHousePassword, "(none)"),
 		"WEIR_MASTER_KEY":                      masked(c.MasterKey, inDataFolder),
+		"WEIR_WEBHOOKS_ALLOW_CIDRS":            strings.Join(c.WebhooksAllow, ","),
 		"WEIR_ADMIN_TOKEN":                     masked(c.AdminToken, inDataFolder),
 		"INGEST_RATE_LIMIT_EVENTS_PER_SECOND":  fmt.Sprint(c.EventsPerSecond),
 		"INGEST_RATE_LIMIT_BATCHES_PER_SECOND": fmt.Sprint(c.BatchesPerSecond),
