@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/projections/errorgroups/releases"
 	"weir/readmodel/tables"
 )
 
@@ -55,10 +56,11 @@ func (p *portal) errors(all ...occurs) {
 	for _, o := range all {
 		for facet, value := range map[string]string{tables.FacetEnvironment: o.env, tables.FacetRelease: o.release, tables.FacetService: o.service} {
 			if value != "" {
-				facets = append(facets, []any{o.project, raw(fingerprint(o.group)), facet, value, uint64(1), o.ts, o.ts, o.ts, ""})
+				facets = append(facets, []any{o.project, raw(fingerprint(o.group)), facet, value, uint64(1), o.ts, o.ts, o.ts, releaseKey(facet, value)})
 			}
 		}
 	}
+	p.insert(tables.ErrorReleases(), len(all), func(i int) []any { return []any{all[i].project, all[i].release, all[i].ts} })
 	p.insert(tables.ErrorGroupFacets(), len(facets), func(i int) []any { return facets[i] })
 	p.insert(tables.ErrorOccurrences(), len(all), func(i int) []any {
 		o := all[i]
@@ -71,6 +73,13 @@ func (p *portal) errors(all ...occurs) {
 		}
 		return row
 	})
+}
+
+func releaseKey(facet, value string) string {
+	if facet != tables.FacetRelease {
+		return ""
+	}
+	return releases.Key(value)
 }
 
 func names(list []map[string]any, field string) string {
