@@ -184,11 +184,26 @@ func (p *Projector) letGo(ctx context.Context, marked string, m tables.Mark) {
 	if err := p.remark(ctx, marked, m); err != nil {
 		p.cfg.Logger.Warn("a hold could not be ended; it ends by itself", "table", marked, "error", err)
 	}
-	pause(ctx, holdAgain)
+	pause(ctx, p.holdAgain)
 }
 
 // holdAgain is how long to wait after a hold that came to nothing.
 const holdAgain = 10 * time.Second
+
+// endHolds ends the holds of a leader that died: nobody else leads now, and one
+// that only believes to lead has lost its custody.
+func (p *Projector) endHolds(ctx context.Context, projection Projection) error {
+	s, err := look(ctx, p.cfg.ClickHouse)
+	if err != nil {
+		return err
+	}
+	m, ok := s.building(projection)
+	if !ok || m.Hold == tables.HoldNone {
+		return nil
+	}
+	m.Hold, m.Until = tables.HoldNone, 0
+	return p.remark(ctx, projection.Tables[0].Name+tables.GenerationSuffix(m.Generation.Generation), m)
+}
 
 // owned is the custody of two generations.
 type owned struct{ live, other *custody }

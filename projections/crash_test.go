@@ -122,6 +122,9 @@ func runWithFaults(t *testing.T, e *foldtest.Engines, partitions int, f *faults)
 			p := newProjector(t, e, partitions)
 			p.faultySink = func(s sink) sink { return faultySink{s, f} }
 			p.faultyCommits = func(c commits) commits { return faultyCommits{c, f} }
+			p.faultyExec = func(statement string, run func() error) error {
+				return f.around(statement[:min(len(statement), 20)], errFault, run)
+			}
 			f.mu.Lock()
 			f.kill = kill
 			f.mu.Unlock()

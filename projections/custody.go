@@ -11,9 +11,10 @@ import (
 	"weir/readmodel/tables"
 )
 
-// holdTime is how long projectors are asked to step aside at most; what is done
-// meanwhile takes a second or two. It ends by itself if whoever asked died.
-const holdTime = 30 * time.Second
+// holdTime is how long projectors step aside after they were last asked to. What
+// is done meanwhile takes a second or two, and asks again while it takes longer;
+// the hold of one that died ends by itself.
+const holdTime = 12 * time.Second
 
 // vector is an offset per partition.
 type vector map[eventlog.TopicPartition]int64
@@ -157,7 +158,7 @@ func (p *Projector) hold(ctx context.Context, physical string, m tables.Mark, wh
 
 // remark writes a mark.
 func (p *Projector) remark(ctx context.Context, physical string, m tables.Mark) error {
-	if err := p.cfg.ClickHouse.Exec(ctx, tables.Remark(physical, m)); err != nil {
+	if err := p.exec(ctx, tables.Remark(physical, m)); err != nil {
 		return fmt.Errorf("marking table %s: %w", physical, err)
 	}
 	return nil

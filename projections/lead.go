@@ -57,6 +57,9 @@ func (p *Projector) lead(ctx context.Context, projection Projection) error {
 }
 
 func (p *Projector) leadUntil(ctx context.Context, projection Projection) error {
+	if err := p.endHolds(ctx, projection); err != nil && ctx.Err() == nil {
+		return err
+	}
 	for ctx.Err() == nil {
 		if err := p.step(ctx, projection); err != nil && ctx.Err() == nil && !errors.Is(err, errQuiet) {
 			return err
@@ -182,9 +185,11 @@ func (p *Projector) finishSwap(ctx context.Context, projection Projection, s *su
 	return p.exec(ctx, tables.Exchange(pairs))
 }
 
+// exec runs a statement that changes tables or their marks.
 func (p *Projector) exec(ctx context.Context, statement string) error {
-	if err := p.cfg.ClickHouse.Exec(ctx, statement); err != nil {
-		return fmt.Errorf("%s: %w", statement, err)
+	err := p.faultyExec(statement, func() error { return p.cfg.ClickHouse.Exec(ctx, statement) })
+	if err != nil {
+		return fmt.Errorf("%.200s: %w", statement, err)
 	}
 	return nil
 }

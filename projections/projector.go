@@ -40,9 +40,11 @@ type Projector struct {
 	surveys  surveyor
 	problems problems
 
+	holdAgain time.Duration // see holdAgain; tests are less patient
 	// Tests put faults between the projector and the other sides here.
 	faultySink    func(sink) sink
 	faultyCommits func(commits) commits
+	faultyExec    func(statement string, run func() error) error
 }
 
 // New checks cfg. It talks to nobody yet.
@@ -58,8 +60,10 @@ func New(cfg Config) (*Projector, error) {
 		slots:         make(chan struct{}, cfg.Inserts),
 		spare:         make(chan struct{}, max(1, cfg.Inserts/2)),
 		surveys:       surveyor{conn: cfg.ClickHouse},
+		holdAgain:     holdAgain,
 		faultySink:    func(s sink) sink { return s },
 		faultyCommits: func(c commits) commits { return c },
+		faultyExec:    func(_ string, run func() error) error { return run() },
 	}, nil
 }
 

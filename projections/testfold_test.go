@@ -133,6 +133,7 @@ func newProjector(t testing.TB, e *foldtest.Engines, partitions int) *Projector 
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.holdAgain = 200 * time.Millisecond
 	return p
 }
 

@@ -126,6 +126,7 @@ func (v *verifying) freeze(ctx context.Context, scratch tables.Mark) error {
 		return err
 	}
 	defer func() { _ = p.remark(context.WithoutCancel(ctx), marked, scratch) }()
+	defer p.keepHeld(ctx, marked, scratch, tables.HoldLive)()
 	wait, cancel := context.WithTimeout(ctx, custodyTime)
 	defer cancel()
 	owner, err := p.takeCustody(wait, v.projection, liveFilling(v.live.Generation))
