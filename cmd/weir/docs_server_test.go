@@ -135,7 +135,7 @@ func testReads(t *testing.T, e example) {
 		}
 		seen[path] = true
 		status, body := e.get(t, path)
-		admin := slices.Contains([]string{"/api/projects", "/api/projections", "/api/doctor"}, path)
+		admin := slices.Contains([]string{"/api/projects", "/api/projections", "/api/doctor", "/api/errors/preview"}, path)
 		if want := map[bool]int{true: 403, false: 200}[admin]; status != want {
 			t.Errorf("GET %s: %d %s", path, status, body)
 		}
@@ -192,35 +192,22 @@ func deployed(t *testing.T) []string {
 	return files
 }
 
-// sourceMetrics are the metrics that the source spells out whole.
+// sourceMetrics are the metrics that the source spells out.
 func sourceMetrics(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	pattern := regexp.MustCompile(`Name:\s+"(weir_[a-z_]+)"`)
 	folding := regexp.MustCompile(`\b(?:counter|gauge)\("([a-z_]+)"`) // namespace and subsystem stand apart there
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && path != "../.." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"node_modules", "data", "bin"}, d.Name())) {
-			return fs.SkipDir
-		}
-		if d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		raw, err := os.ReadFile(path)
-		for _, m := range pattern.FindAllSubmatch(raw, -1) {
+	eachSource(t, func(path string, source []byte) {
+		for _, m := range pattern.FindAllSubmatch(source, -1) {
 			names = append(names, string(m[1]))
 		}
-		if strings.HasPrefix(path, "../../projections/") {
-			for _, m := range folding.FindAllSubmatch(raw, -1) {
-				names = append(names, "weir_fold_"+string(m[1]))
-			}
+		if !strings.HasPrefix(path, "../../projections/") {
+			return
 		}
-		return err
+		for _, m := range folding.FindAllSubmatch(source, -1) {
+			names = append(names, "weir_fold_"+string(m[1]))
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return names
 }

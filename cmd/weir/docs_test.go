@@ -3,7 +3,9 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -161,5 +163,59 @@ func TestDocsListEverySetting(t *testing.T) {
 		if !slices.Contains(known, row[1]) {
 			t.Errorf("docs/operations.md has the setting %s, which serve does not have", row[1])
 		}
+	}
+}
+
+// route is how the source names an endpoint: r.Get("/api/events", …), r.Method("POST", "/api/ingest", …).
+var route = regexp.MustCompile(`\.?(Get|Post|Put|Patch|Delete|Method\((?:"[A-Z]+"|http\.Method[A-Za-z]+), *)\(?"(/api/[^"]*)"`)
+
+func TestDocsListEveryEndpoint(t *testing.T) {
+	page := readPage(t, apiPage)
+	found := 0
+	eachSource(t, func(path string, source []byte) {
+		if strings.HasPrefix(path, "../../internal/") || strings.HasPrefix(path, "../../integration/") {
+			return
+		}
+		for _, m := range route.FindAllStringSubmatch(string(source), -1) {
+			endpoint := methodOf(m[1]) + " " + m[2]
+			if found++; m[2] != "/api/" && !strings.Contains(page, "`"+endpoint+"`") && !strings.Contains(page, "`"+endpoint+" ") {
+				t.Errorf("docs/api.md does not name `%s` (%s)", endpoint, path)
+			}
+		}
+	})
+	if found < 20 {
+		t.Errorf("only %d endpoints found in the source", found)
+	}
+}
+
+func methodOf(call string) string {
+	call = strings.NewReplacer("Method(", "", "http.", "", `"`, "", ",", "", " ", "").Replace(call)
+	return strings.ToUpper(strings.TrimPrefix(call, "Method"))
+}
+
+// eachSource calls fn with each Go file of ours that is not a test.
+func eachSource(t *testing.T, fn func(path string, source []byte)) {
+	t.Helper()
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if path != "../.." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"node_modules", "data", "bin", "sdk"}, d.Name())) {
+				return fs.SkipDir
+			}
+			return nil
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fn(path, source)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
