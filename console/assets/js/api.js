@@ -22,6 +22,10 @@ function asking(by) {
   else quiet = setTimeout(() => { document.documentElement.dataset.asked = 0; }, 40); // one answer often leads to the next request
 }
 
+// written is how far the log must be folded to show what this page last changed; a read that is
+// given it as after waits for that.
+export let written = "";
+
 // call asks path below /api. Query values that are "" or undefined are left out; arrays repeat.
 export async function call(path, options) {
   asking(1);
@@ -32,12 +36,13 @@ export async function call(path, options) {
   }
 }
 
-async function answered(path, { method = "GET", query, body, signal } = {}) {
+async function answered(path, { method = "GET", query, body, signal, after } = {}) {
   const response = await fetch("/console/api" + path + search(query), {
     method, signal, credentials: "same-origin",
-    headers: { "X-Weir-Console": "1", ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+    headers: { "X-Weir-Console": "1", ...(after ? { "X-Service-Log-Position": after } : {}), ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
+  if (method !== "GET") written = response.headers.get("X-Service-Log-Position") || "";
   if (response.status === 401) {
     location.assign("/signin?next=" + encodeURIComponent(location.pathname + location.search));
     return new Promise(() => {});

@@ -1,5 +1,5 @@
 import { $, h, fill, line, block, toast, asText, ask } from "../dom.js";
-import { get, call } from "../api.js";
+import { get, call, written } from "../api.js";
 import { ready, page, project, failed } from "../shell.js";
 import { draw, deploys } from "../charts.js";
 import { ago, count, compact, when, percent } from "../format.js";
@@ -12,7 +12,7 @@ let group, occurrences = [], at = 0, raw = false;
 
 async function load() {
   try {
-    group = await get(path, { project_id: project, limit: 50 });
+    group = await call(path, { query: { project_id: project, limit: 50 }, after: written });
   } catch (err) {
     document.querySelector(".split").hidden = true;
     $("actions").hidden = true;
@@ -23,7 +23,9 @@ async function load() {
   head();
   await timeline();
   breakdown();
+  decisions();
   why();
+  fill("occurrences");
   list(group.occurrences);
   show(0);
 }
@@ -49,10 +51,21 @@ function head() {
 }
 
 async function timeline() {
-  const end = Math.floor(Date.now() / 3600e3) + 1;
-  const x = group.trend.map((_, i) => (end - group.trend.length + i) * 3600);
+  const { x, values } = hours();
   const markers = await deploys(get, project, { from: new Date(x[0] * 1000).toISOString(), to: new Date().toISOString() });
-  draw($("chart"), { x, to: end * 3600, stacked: true, whole: true, markers, series: [{ label: "occurrences", color: "--c-error", values: group.trend }], label: `Occurrences by hour: ${group.trend.join(", ")}` });
+  $("hours").textContent = x.length > 24 ? "last 7 days" : "last 24 hours";
+  draw($("chart"), { x, to: x.at(-1) + 3600, stacked: true, whole: true, markers, series: [{ label: "occurrences", color: "--c-error", values }], label: `Occurrences by hour: ${count(values.reduce((a, b) => a + b, 0))} in all` });
+}
+
+// hours are a week's counts where the group is older than a day, else the day's.
+function hours() {
+  const end = Math.floor(Date.now() / 3600e3) * 3600;
+  const week = group.histogram?.some((h) => new Date(h.from) / 1000 <= end - 24 * 3600);
+  const n = week ? 7 * 24 : group.trend.length;
+  const x = Array.from({ length: n }, (_, i) => end - (n - 1 - i) * 3600);
+  if (!week) return { x, values: group.trend };
+  const counts = new Map(group.histogram.map((h) => [new Date(h.from) / 1000, h.count]));
+  return { x, values: x.map((t) => counts.get(t) || 0) };
 }
 
 // breakdown uses the server's counts where it gives them, else those of the occurrences at hand.
@@ -76,6 +89,24 @@ function counted(name) {
   const sums = new Map();
   for (const o of occurrences) if (o[name]) sums.set(o[name], (sums.get(o[name]) || 0) + 1);
   return [...sums].sort((a, b) => b[1] - a[1]);
+}
+
+// decisions are who resolved, ignored, merged; what was merged can be taken out again.
+function decisions() {
+  const list = group.decisions || [], merged = group.merged || [];
+  $("decided").hidden = !list.length && !merged.length;
+  fill("decisions", h("div", { class: "rows" }, list.slice(0, 20).map((d) => h("div", {}, h("span", {}, line(d.kind, 40), d.resolved_in_release ? [" in ", line(d.resolved_in_release, 60)] : "", d.ignored_until ? ` until ${when(d.ignored_until)}` : ""), h("span", { class: "muted", title: when(d.at) }, ago(d.at)), h("span", { class: "sub" }, "by ", line(d.by, 60), d.reason ? [": ", line(d.reason, 200)] : ""))),
+    merged.map((f) => h("div", {}, h("span", { class: "name mono" }, line(f, 40)), h("button", { type: "button", class: "small", onclick: () => unmerge(f) }, "Take out")))));
+}
+
+async function unmerge(f) {
+  try {
+    await call(`/errors/groups/${encodeURIComponent(f)}/unmerge`, { method: "POST", body: {} });
+    toast("A group of its own again");
+    await load();
+  } catch (err) {
+    toast(err.message, true);
+  }
 }
 
 function why() {
@@ -133,8 +164,7 @@ $("actions").addEventListener("click", async (e) => {
   try {
     const answer = await call(path + "/status", { method: "POST", body });
     toast(`Now ${answer?.status || to}`);
-    group.status = answer?.status || to;
-    head();
+    await load();
   } catch (err) {
     toast(err.status === 404 ? "This server cannot change a group's status yet." : err.message, true);
   }

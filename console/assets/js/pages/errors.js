@@ -1,5 +1,5 @@
 import { $, h, fill, line, empty, toast, ask } from "../dom.js";
-import { get, call } from "../api.js";
+import { get, call, written } from "../api.js";
 import { ready, project, params, setParams, link, failed, opens } from "../shell.js";
 import { ago, compact, count, when } from "../format.js";
 import { spark } from "../spark.js";
@@ -19,7 +19,7 @@ async function load() {
   picked.clear();
   bulk();
   try {
-    const answer = await get("/errors/groups", { ...query(), limit: 50 });
+    const answer = await call("/errors/groups", { query: { ...query(), limit: 50 }, after: written });
     if (mine !== turn) return;
     $("empty").hidden = true;
     fill("rows");
@@ -74,12 +74,12 @@ $("bulk").addEventListener("click", async (e) => {
     if (to === "merge") {
       const sure = await ask({ title: `Merge ${picked.size} groups`, confirm: "Merge", body: h("p", {}, "The groups become one, from now on and for what is already there. It can be undone.") });
       if (!sure) return;
-      await call(`/errors/groups/${first}/merge`, { method: "POST", body: { fingerprints: others } });
+      for (const f of others) await call(`/errors/groups/${f}/merge`, { method: "POST", body: { into: first } });
     } else {
-      await Promise.all([...picked].map((f) => call(`/errors/groups/${f}/status`, { method: "POST", body: { status: to } })));
+      for (const f of picked) await call(`/errors/groups/${f}/status`, { method: "POST", body: { status: to } });
     }
     toast(to === "merge" ? "Merged" : `Now ${to}`);
-    setTimeout(load, 700); // the fold of the decision takes a moment
+    await load();
   } catch (err) {
     toast(err.status === 404 ? "This server cannot change groups yet." : err.message, true);
   }

@@ -3,7 +3,7 @@ import { get, optional } from "../api.js";
 import { ready, project, link, failed, page } from "../shell.js";
 import { range, rangeControl } from "../range.js";
 import { draw, byType, deploys, swatch, types } from "../charts.js";
-import { compact, count, ago, span, percent, value } from "../format.js";
+import { compact, count, ago, span, percent, value, when } from "../format.js";
 import { spark } from "../spark.js";
 
 await ready();
@@ -19,7 +19,7 @@ async function load() {
   } catch (err) {
     failed("empty", err);
   }
-  for (const part of [rejects, lag, groups, door]) part().catch((err) => console.warn(err.message));
+  for (const part of [rejects, lag, groups, door]) part(r).catch((err) => console.warn(err.message));
 }
 
 async function timeline(buckets, markers, r) {
@@ -45,8 +45,8 @@ async function timeline(buckets, markers, r) {
 
 const rate = (perSecond) => (perSecond >= 1 ? `${value(perSecond)} a second` : perSecond * 60 >= 1 ? `${value(perSecond * 60)} a minute` : `${value(perSecond * 3600)} an hour`);
 
-async function rejects() {
-  const answer = await optional("/ingest/rejections", { project_id: project });
+async function rejects(r) {
+  const answer = await optional("/ingest/rejections", { project_id: project, since: r.from, until: r.to, limit: 200 });
   const items = (answer?.data || []).sort((a, b) => b.count - a.count);
   const total = items.reduce((n, i) => n + i.count, 0);
   $("f-rejected").textContent = answer ? compact(total) : "–";
@@ -54,7 +54,7 @@ async function rejects() {
   if (!answer) return fill("rejects", h("p", { class: "muted" }, "This server does not list rejected events by project."));
   if (!items.length) return fill("rejects", h("p", { class: "muted" }, "None. An event that lacks a field or has one of the wrong type would be listed here with its reason, so that its sender can be mended."));
   fill("rejects", h("div", { class: "rows" }, items.slice(0, 6).map((i) => h("div", {}, h("span", { class: "name mono" }, line(i.reason, 160)), h("span", { class: "num" }, count(i.count)),
-    h("span", { class: "sub" }, i.type ? line(i.type, 40) : "", " ", i.last_sample !== undefined ? h("code", {}, line(i.last_sample ?? i.sample, 160)) : "")))));
+    h("span", { class: "sub", title: i.last_seen ? when(i.last_seen) : "" }, i.type ? line(i.type, 40) : "unknown type", `, ${ago(i.last_seen)} `, i.sample ? h("code", {}, line(i.sample, 160)) : "")))));
 }
 
 async function lag() {

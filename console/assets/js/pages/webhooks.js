@@ -1,7 +1,7 @@
 import { $, h, fill, line, block, empty, ask, toast, asText } from "../dom.js";
-import { get, call, optional, Problem } from "../api.js";
-import { ready, project, params, setParams, failed, opens, link } from "../shell.js";
-import { when, ago, count, millis } from "../format.js";
+import { get, call, optional } from "../api.js";
+import { ready, project, params, setParams, failed, opens } from "../shell.js";
+import { when, ago, count, millis, span } from "../format.js";
 import { json } from "../json.js";
 
 await ready();
@@ -21,7 +21,7 @@ async function endpoints() {
 function endpoint(e) {
   const act = (label, what, danger) => h("button", { type: "button", class: "small" + (danger ? " danger" : ""), onclick: what }, label);
   return h("tr", {}, h("td", {}, line(e.url || e.kind, 200), h("div", { class: "muted" }, line(e.kind, 20), " · ", h("span", { class: "mono" }, line(e.id, 60)), overlap(e))), h("td", { class: "wide" }, (e.events || []).slice(0, 8).map((t) => [h("span", { class: "badge" }, line(t, 60)), " "])),
-    h("td", {}, h("span", { class: "badge " + (e.status === "enabled" ? "good" : "warn") }, line(e.status, 20))), h("td", { class: "wide when" }, ago(e.created_at)),
+    h("td", {}, h("span", { class: "badge " + (e.status === "enabled" ? "good" : "warn") }, line(e.status, 20)), e.disabled_reason && h("div", { class: "muted" }, line(e.disabled_reason, 120)), e.failing_since && h("div", { class: "lv-warn" }, `failing for ${span((Date.now() - new Date(e.failing_since)) / 1000)}`)), h("td", { class: "wide when" }, ago(e.created_at)),
     h("td", {}, h("div", { class: "tools" }, act("Test", () => test(e)), act("Rotate…", () => rotate(e)), act(e.status === "enabled" ? "Disable" : "Enable", () => change(e, { status: e.status === "enabled" ? "disabled" : "enabled" })), act("Delete…", () => remove(e), true))));
 }
 
@@ -113,7 +113,7 @@ async function recover() {
   const since = new Date(form.get("since")).toISOString(), url = `/webhooks/endpoints/${form.get("id")}/recover`;
   const counted = await tried(() => call(url, { method: "POST", body: { since, dry_run: true } }));
   if (!counted) return;
-  const n = counted.count ?? counted.deliveries?.length ?? 0;
+  const n = counted.found ?? 0;
   if (!n) return toast("Nothing failed since then.");
   if (await ask({ title: `Send ${count(n)} deliveries again?`, confirm: "Recover", body: h("p", {}, "They go out at a bounded rate, with the ids that they had.") }) && await tried(() => call(url, { method: "POST", body: { since } }), "Recovering")) setTimeout(deliveries, 1500);
 }
