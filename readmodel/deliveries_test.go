@@ -95,3 +95,26 @@ func TestDeliveries(t *testing.T) {
 	p.problem("two", "/api/webhooks/deliveries/dlv_a", 404, "not_found")
 	p.problem("one", "/api/webhooks/deliveries/dlv_q", 404, "not_found")
 }
+
+func TestFailedDeliveries(t *testing.T) {
+	p := newPortal(t)
+	p.deliveries(
+		attempt{delivery: "dlv_a", endpoint: "ep_1", status: "exhausted", number: 1, code: 500, at: noon},
+		attempt{delivery: "dlv_b", endpoint: "ep_1", status: "succeeded", number: 1, code: 200, at: noon},
+		attempt{delivery: "dlv_c", endpoint: "ep_1", status: "canceled", at: noon.Add(time.Hour)},
+		attempt{delivery: "dlv_d", endpoint: "ep_2", status: "exhausted", number: 1, code: 500, at: noon},
+		attempt{delivery: "dlv_e", endpoint: "ep_1", status: "exhausted", number: 1, code: 500, at: noon.Add(-time.Hour)},
+		attempt{delivery: "evt_f", endpoint: "ep_1", status: "exhausted", number: 1, code: 500, at: noon},
+	)
+	got, total, err := p.reader.FailedDeliveries(t.Context(), FailedDeliveriesQuery{Project: "prj_one", Endpoint: "ep_1", Since: noon, Limit: 1})
+	if err != nil || total != 2 || len(got) != 1 || got[0].ID != "dlv_a" || got[0].Attempts != 1 {
+		t.Errorf("%+v of %d, %v; want dlv_a of 2", got, total, err)
+	}
+	one, known, err := p.reader.PastDelivery(t.Context(), "prj_one", "dlv_c")
+	if err != nil || !known || one.Status != "canceled" || one.EndpointID != "ep_1" {
+		t.Errorf("%+v %t %v", one, known, err)
+	}
+	if _, known, err := p.reader.PastDelivery(t.Context(), "prj_two", "dlv_c"); known || err != nil {
+		t.Errorf("another project's delivery: %t %v", known, err)
+	}
+}

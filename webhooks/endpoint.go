@@ -31,6 +31,7 @@ type Endpoint struct {
 	Keys          []SigningKey             // the current one first
 	Rate          float64                  // deliveries per second and process; 0: no limit
 	Schedule      []time.Duration          // before each retry; nil: the default
+	Covers        func(string) bool        // whether it takes an event type; nil: all
 	FailingSince  time.Time                // as noted in the control log; zero: it does not
 }
 

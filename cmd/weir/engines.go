@@ -11,6 +11,7 @@ import (
 	"weir/internal/broker"
 	"weir/internal/clickhouse"
 	"weir/readmodel"
+	"weir/webhooks"
 )
 
 // startLog runs the embedded broker unless brokers are given.
@@ -77,10 +78,10 @@ const appendTimeout = 8 * time.Second
 
 // topics are those that not every user of the log needs.
 func topics() []eventlog.Topic {
-	return []eventlog.Topic{
+	return append([]eventlog.Topic{
 		{Name: limits.Topic, Partitions: 1, Retention: limits.TopicRetention, Single: true},
 		{Name: eventlog.RejectionsTopic},
-	}
+	}, webhooks.Topics()...)
 }
 
 const (

@@ -42,6 +42,9 @@ func (p *portal) startRead(r chi.Router) error {
 
 	control.NewCommands(p.directory).Routes(r)
 	p.startTriage(r, reader)
+	if err := p.webhookRoutes(r, reader); err != nil {
+		return err
+	}
 	if err := p.startConsole(r); err != nil {
 		return err
 	}
