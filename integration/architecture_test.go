@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"readmodel/tables": {"schemas"},
 	"webhooks":         {"schemas", "eventlog", "internal"},
 	"console":          {"internal"},
+	"openapi":          {"schemas"},
 	"internal":         {},
 	"cmd":              {"*"},
 	"integration":      {"*"},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
@@ -24,7 +25,6 @@ import (
 	"weir/internal/datadir"
 	"weir/internal/lifecycle"
 	"weir/projections"
-	"weir/webhooks"
 )
 
 // portal is one running process.
@@ -48,12 +48,12 @@ type portal struct {
 	listen  net.Listener
 	handler *switchHandler
 	server  *http.Server
+	router  chi.Router   // without what stands before it
 	conns   atomic.Int64 // open connections
-	drain   []func() // called first when stopping: take no new work
+	drain   []func()     // called first when stopping: take no new work
 
 	ingestReady func() error           // nil without the role
 	projector   *projections.Projector // nil without the role
-	lane        *webhooks.Lane         // nil without the role deliver
 	monitor     *projections.Monitor   // nil without the role read
 	tables      driver.Conn            // the read role's pool
 	console     *console.Console       // nil without the role read

@@ -57,15 +57,12 @@ func (p *portal) startRoles(context.Context) error {
 	r.Method(http.MethodGet, "/readyz", p.ready)
 	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(p.registry, promhttp.HandlerOpts{}))
 
-	var failed []error
+	failed := []error{p.startOpenAPI(r)}
 	if p.cfg.has(roleIngest) {
 		failed = append(failed, p.startIngest(r))
 	}
 	if p.cfg.has(roleProject) {
 		failed = append(failed, p.startProject())
-	}
-	if p.cfg.has(roleDeliver) {
-		failed = append(failed, p.startDeliver())
 	}
 	if p.cfg.has(roleRead) {
 		failed = append(failed, p.startRead(r))
