@@ -31,9 +31,8 @@ func (p *portal) startDirectory(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if n := directory.UnreadableSecrets(); n > 0 {
-		p.logger.Error("webhook secrets cannot be opened with this master key: their projects' batches will be refused with 403",
-			"projects", n, "do", "start with the master key these projects were made with")
+	if err := p.checkMasterKey(); err != nil {
+		return err
 	}
 	p.ready.add("control log", func() error {
 		if silence := directory.Silence(); silence > silenceBound {

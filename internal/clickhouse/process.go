@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -41,15 +43,23 @@ func startProcess(engine Engine, args []string) (*process, error) {
 
 func command(engine Engine, args []string) (*exec.Cmd, error) {
 	if engine.Program != "" {
-		return exec.Command(engine.Program, append([]string{"local"}, args...)...), nil //nolint:gosec // the operator's choice of program
+		cmd := exec.Command(engine.Program, append([]string{"local"}, args...)...) //nolint:gosec // the operator's choice of program
+		cmd.Env = environment(os.Environ())
+		return cmd, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding our own program, to run it as the ClickHouse child: %w", err)
 	}
 	cmd := exec.Command(self, args...) //nolint:gosec // our own program
-	cmd.Env = append(os.Environ(), childEnv+"="+engine.Library)
+	cmd.Env = append(environment(os.Environ()), childEnv+"="+engine.Library)
 	return cmd, nil
+}
+
+// environment leaves out our own settings, secrets among them: whoever can reach the engine's port
+// can have it read /proc/self/environ.
+func environment(parent []string) []string {
+	return slices.DeleteFunc(slices.Clone(parent), func(setting string) bool { return strings.HasPrefix(setting, "WEIR_") })
 }
 
 // failure says how an ended process ended.
