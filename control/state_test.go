@@ -2,6 +2,7 @@ package control
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func stateOf(t testing.TB, events ...event) *state {
 
 func TestFold(t *testing.T) {
 	project := []event{on("prj_a", projectCreated{Name: "one"}), on("prj_b", projectCreated{Name: "two"})}
-	withKey := append(project[:2:2], on("prj_a", aKey(keyA, "ingest", "read")))
+	withKey := slices.Concat(project, []event{on("prj_a", aKey(keyA, "ingest", "read"))})
 	later := on("prj_a", keyRevoked{ID: keyA})
 	later.at = t0.Add(time.Hour)
 	for _, c := range []struct {

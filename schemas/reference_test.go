@@ -249,7 +249,7 @@ func referenceField(f Field, v json.RawMessage) string {
 	isText := json.Unmarshal(v, &text) == nil
 	var digits json.Number
 	isNumber := v[0] != '"' && json.Unmarshal(v, &digits) == nil
-	ok := true
+	var ok bool
 	switch f.Kind {
 	case Text:
 		ok = isText
