@@ -29,8 +29,15 @@
 // table in the same block, and the partition goes on. ClickHouse being away
 // stops nothing but the folds: the same insert is repeated until it is taken.
 // What cannot be decided safely (a checkpoint behind retention or past the end
-// of the log, checkpoints gone while the tables hold rows) halts that partition
+// of the log, a checkpoint gone that was there: see fold_starts) halts that partition
 // or projection loudly; it is looked at again every half a minute.
+//
+// Beside the live generation another one can be built: [Rebuilds] takes the
+// wish, which is a table's COMMENT; projectors fill the new tables through a group
+// of their own, giving way to live folding; the projector that leads brings both
+// generations to one position, compares digests and swaps the tables. Should the
+// live tables be of an older version of the fold, it asks for that by itself.
+// [Projector.Verify] folds the log once more and names the rows that differ.
 //
 // A [Monitor] tells how far every projection is, from any process.
 package projections
