@@ -63,6 +63,9 @@ func (p *portal) startRoles(context.Context) error {
 	if p.cfg.has(roleProject) {
 		failed = append(failed, p.startProject())
 	}
+	if p.cfg.has(roleDeliver) {
+		failed = append(failed, p.startDeliver())
+	}
 	if p.cfg.has(roleRead) {
 		failed = append(failed, p.startRead(r))
 	}
