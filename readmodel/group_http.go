@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"weir/eventlog"
 	"weir/internal/httpapi"
@@ -26,6 +27,7 @@ type groupDetail struct {
 
 	scope groupScope
 	asked string // the name that the asked fingerprint has now, before merges
+	shown string // the same as Fingerprint, which is filled in twice
 }
 
 // hourCount is one bar of a group's histogram.
@@ -79,12 +81,13 @@ func (rd *Reader) group(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := rd.detail(r.Context(), &detail); err != nil {
-		return err
-	}
 	q.Project, q.Fingerprints = detail.ProjectID, detail.scope.members(detail.Fingerprint)
 	var page occurrencePage
-	if err := rd.query(r.Context(), "occurrences", q.statement(), page.scan); err != nil {
+	work, ctx := errgroup.WithContext(r.Context())
+	work.Go(func() error { return rd.query(ctx, "occurrences", q.statement(), page.scan) })
+	work.Go(func() error { return rd.detail(ctx, &detail) })
+	work.Go(func() error { return rd.history(ctx, &detail) })
+	if err := work.Wait(); err != nil {
 		return err
 	}
 	if detail.Occurrences, err = page.finish(list, q.Limit); err != nil {
@@ -114,13 +117,14 @@ func (rd *Reader) readGroup(ctx context.Context, project, fingerprint string) (g
 		return d, err
 	}
 	d.asked, d.Fingerprint = d.Fingerprint, d.scope.root(d.Fingerprint)
+	d.shown = d.Fingerprint
 	state := GroupStateQuery{d.scope, d.Fingerprint, time.Now()}
 	return d, rd.query(ctx, "group_state", state.statement(), func(rows driver.Rows) error {
 		return rows.Scan(&d.Fingerprint, &d.Count, (*int64)(&d.FirstSeen), (*int64)(&d.LastSeen), &d.Status)
 	})
 }
 
-// detail fills in all that a list does not show.
+// detail fills in what a list shows too, and all that comes of it.
 func (rd *Reader) detail(ctx context.Context, d *groupDetail) error {
 	one := []groupItem{d.groupItem}
 	if err := rd.describe(ctx, d.scope, one, true); err != nil {
@@ -129,24 +133,31 @@ func (rd *Reader) detail(ctx context.Context, d *groupDetail) error {
 	d.groupItem = one[0]
 	d.Breakdown, d.Explanation = newBreakdown(d.facets), rawJSON(d.explanation)
 	d.Merged = append([]string{}, d.scope.members(d.Fingerprint)[1:]...)
-	d.Histogram, d.Decisions = []hourCount{}, []decision{}
+	return nil
+}
+
+// history fills in when the group was seen and what was decided about it. It
+// touches no member that detail does, which runs beside it.
+func (rd *Reader) history(ctx context.Context, d *groupDetail) error {
+	histogram, decisions := []hourCount{}, []decision{}
+	defer func() { d.Histogram, d.Decisions = histogram, decisions }()
 	from := time.Now().UTC().Truncate(time.Hour).Add(-(histogramHours - 1) * time.Hour)
-	hours := GroupTrendQuery{d.scope, []string{d.Fingerprint}, from, histogramHours}
+	hours := GroupTrendQuery{d.scope, []string{d.shown}, from, histogramHours}
 	err := rd.query(ctx, "group_histogram", hours.statement(), func(rows driver.Rows) error {
 		var id string
 		var slot int64
 		var h hourCount
 		err := rows.Scan(&id, &slot, &h.Count)
 		h.From = from.Add(time.Duration(slot) * time.Hour)
-		d.Histogram = append(d.Histogram, h)
+		histogram = append(histogram, h)
 		return err
 	})
 	if err != nil || !d.scope.Decided && len(d.scope.Roots) == 0 {
 		return err
 	}
-	return rd.query(ctx, "group_decisions", DecisionsQuery{d.ProjectID, d.scope.members(d.Fingerprint)}.statement(), func(rows driver.Rows) error {
+	return rd.query(ctx, "group_decisions", DecisionsQuery{d.ProjectID, d.scope.members(d.shown)}.statement(), func(rows driver.Rows) error {
 		one, err := scanDecision(rows)
-		d.Decisions = append(d.Decisions, one)
+		decisions = append(decisions, one)
 		return err
 	})
 }

@@ -51,8 +51,8 @@ const (
 	newestVersion = 1
 )
 
-// record is the part of a control record that is common to all kinds.
-type record struct {
+// decision is the part of a control record that is common to all kinds.
+type decision struct {
 	V       int       `json:"v"`
 	Kind    string    `json:"kind"`
 	At      time.Time `json:"at"`
@@ -86,7 +86,7 @@ func (f *fold) Add(r *eventlog.Record) error {
 	if json.Unmarshal(r.Value, &kind) != nil || !strings.HasPrefix(kind.Kind, kindPrefix) {
 		return nil // the Directory reports what cannot be read at all
 	}
-	var d record
+	var d decision
 	if err := json.Unmarshal(r.Value, &d); err != nil {
 		return fmt.Errorf("decision about an error group: %w", err)
 	}
@@ -158,7 +158,7 @@ type rows struct {
 	into                 []string
 }
 
-func (t *rows) add(kind string, d *record, offset int64) error {
+func (t *rows) add(kind string, d *decision, offset int64) error {
 	group, err := fingerprint(d.Data.Fingerprint, false)
 	if err != nil {
 		return err

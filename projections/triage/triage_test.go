@@ -45,12 +45,12 @@ func TestFold(t *testing.T) {
 			row["release"], row["release_key"] != "", row["until"].(time.Time).Format(time.DateOnly), row["until_count"], row["merged_into"], row["reason"]))
 	}
 	foldtest.Same(t, "decisions", got, []string{
-		"1 resolved prj_1 " + print1 + " 1.2.0 key=true until=1970-01-01 0 into=00 why",
-		"2 ignored prj_1 " + print1 + "  key=false until=2026-12-01 10 into=00 ",
-		"3 ignored prj_1 " + print1 + "  key=false until=1970-01-01 0 into=00 ",
-		"4 reopened prj_1 " + print1 + "  key=false until=1970-01-01 0 into=00 ",
-		"5 merged prj_1 " + print1 + "  key=false until=1970-01-01 0 into=b2 ",
-		"6 unmerged prj_1 " + print1 + "  key=false until=1970-01-01 0 into=00 ",
+		"1 resolved prj_1 " + print1 + " 1.2.0 key=true until=1970-01-01 0 into=0000 why",
+		"2 ignored prj_1 " + print1 + "  key=false until=2026-12-01 10 into=0000 ",
+		"3 ignored prj_1 " + print1 + "  key=false until=1970-01-01 0 into=0000 ",
+		"4 reopened prj_1 " + print1 + "  key=false until=1970-01-01 0 into=0000 ",
+		"5 merged prj_1 " + print1 + "  key=false until=1970-01-01 0 into=b2b2 ",
+		"6 unmerged prj_1 " + print1 + "  key=false until=1970-01-01 0 into=0000 ",
 	})
 }
 

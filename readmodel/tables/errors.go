@@ -18,7 +18,9 @@ package tables
 //
 // Sort key: lists read one project's groups, detail reads one of them; both
 // are prefixes. No partitions: a group lives as long as its project, and
-// partitions would keep its partial rows from ever merging.
+// partitions would keep its partial rows from ever merging. Granules are small
+// here and below, because the most frequent read is of a few groups out of very
+// many, and each costs at least a granule, of wide rows here.
 func ErrorGroups() Table {
 	return Table{
 		Name:   "error_groups",
@@ -35,6 +37,7 @@ func ErrorGroups() Table {
 			{"last_release", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", release String))", ""},
 		},
 		OrderBy: []string{"project_id", "fingerprint"},
+		Settings: []string{"index_granularity = 256"},
 	}
 }
 
@@ -54,6 +57,7 @@ func ErrorGroupHours() Table {
 			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
 		},
 		OrderBy: []string{"project_id", "fingerprint", "hour"},
+		Settings: []string{"index_granularity = 1024"},
 	}
 }
 
@@ -95,6 +99,7 @@ func ErrorGroupFacets() Table {
 			{"release_key", "SimpleAggregateFunction(max, String)", ""},
 		},
 		OrderBy: []string{"project_id", "fingerprint", "facet", "value"},
+		Settings: []string{"index_granularity = 1024"},
 	}
 }
 
@@ -128,6 +133,7 @@ func ErrorOccurrences() Table {
 			{"offset", "Int64", ""},
 		},
 		OrderBy:     []string{"project_id", "fingerprint", "ts", "event_id"},
+		Settings: []string{"index_granularity = 512"},
 		PartitionBy: byDay,
 	}
 }
