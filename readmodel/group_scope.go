@@ -172,8 +172,8 @@ func (s groupScope) members(groups ...string) []string {
 	for _, g := range groups {
 		shown[g] = true
 	}
-	for id, r := range s.Roots {
-		if shown[r] {
+	for _, id := range sortedKeys(s.Roots) {
+		if shown[s.Roots[id]] {
 			out = append(out, id)
 		}
 	}

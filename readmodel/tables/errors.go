@@ -36,7 +36,7 @@ func ErrorGroups() Table {
 			{"first_release", "SimpleAggregateFunction(min, Tuple(ts " + eventTime + ", release String))", ""},
 			{"last_release", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", release String))", ""},
 		},
-		OrderBy: []string{"project_id", "fingerprint"},
+		OrderBy:  []string{"project_id", "fingerprint"},
 		Settings: []string{"index_granularity = 256"},
 	}
 }
@@ -56,7 +56,7 @@ func ErrorGroupHours() Table {
 			{"hour", "DateTime64(0, 'UTC')", timeCodec},
 			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
 		},
-		OrderBy: []string{"project_id", "fingerprint", "hour"},
+		OrderBy:  []string{"project_id", "fingerprint", "hour"},
 		Settings: []string{"index_granularity = 1024"},
 	}
 }
@@ -98,7 +98,7 @@ func ErrorGroupFacets() Table {
 			{"latest_at", "SimpleAggregateFunction(max, " + eventTime + ")", ""},
 			{"release_key", "SimpleAggregateFunction(max, String)", ""},
 		},
-		OrderBy: []string{"project_id", "fingerprint", "facet", "value"},
+		OrderBy:  []string{"project_id", "fingerprint", "facet", "value"},
 		Settings: []string{"index_granularity = 1024"},
 	}
 }
@@ -133,7 +133,7 @@ func ErrorOccurrences() Table {
 			{"offset", "Int64", ""},
 		},
 		OrderBy:     []string{"project_id", "fingerprint", "ts", "event_id"},
-		Settings: []string{"index_granularity = 512"},
+		Settings:    []string{"index_granularity = 512"},
 		PartitionBy: byDay,
 	}
 }
