@@ -25,6 +25,7 @@ import (
 	"weir/internal/datadir"
 	"weir/internal/lifecycle"
 	"weir/projections"
+	"weir/webhooks"
 )
 
 // portal is one running process.
@@ -54,6 +55,7 @@ type portal struct {
 
 	ingestReady func() error           // nil without the role
 	projector   *projections.Projector // nil without the role
+	lane        *webhooks.Lane         // nil without the role deliver
 	monitor     *projections.Monitor   // nil without the role read
 	tables      driver.Conn            // the read role's pool
 	console     *console.Console       // nil without the role read
