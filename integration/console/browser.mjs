@@ -305,6 +305,7 @@ await step("hostile events on every page are only text", async () => {
     assert.ok(await page.locator("script:not([src])").count() === 0, "a script came from an event");
     await page.goto(at("/events?type=log", hostile));
     await page.waitForSelector("#rows .cc");
+    assert.ok((await page.locator("#rows .cc").allInnerTexts()).includes("NUL"), "a NUL is not made visible");
     assert.ok((await page.locator("#rows .cc").allInnerTexts()).includes("U+202E"), "an override is not made visible");
     await page.context().close();
   }

@@ -53,17 +53,19 @@ export function shown(text, oneLine) {
   return out;
 }
 
+const controls = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
+
 function mark(c) {
   const code = c.codePointAt(0);
   const name = "U+" + code.toString(16).toUpperCase().padStart(4, "0");
-  return h("span", { class: "cc", title: name }, code < 0x20 ? String.fromCharCode(0x2400 + code) : name);
+  return h("span", { class: "cc", title: name }, controls[code] || name);
 }
 
 // line is a customer's text for one line: cut, made visible, isolated in its direction.
 export function line(value, max = 300) {
   const text = asText(value);
   const cut = text.length > max;
-  return h("span", { class: "text", dir: "auto", title: cut || text.length > 60 ? undefined : undefined }, shown(cut ? clip(text, max) : text, true), cut ? "…" : "");
+  return h("span", { class: "text", dir: "auto" }, shown(cut ? clip(text, max) : text, true), cut ? "…" : "");
 }
 
 // block is a customer's text in full, long ones behind "show all".

@@ -28,8 +28,15 @@ function keep(name, value) {
   document.cookie = `${name}=${value}; Path=/; Max-Age=31536000; SameSite=Lax`;
 }
 
-export function rememberProject(id) {
+// rememberProject makes a project the one that pages are about; a new one joins the switcher.
+export function rememberProject(id, name) {
   project = id;
+  const select = document.querySelector("[data-switch]");
+  if (name && select) {
+    select.prepend(h("option", { value: id }, line(name, 60).textContent));
+    select.value = id;
+  }
+  for (const a of document.querySelectorAll("[data-nav]")) a.href = link(new URL(a.href).pathname);
   if (!page.fixed) keep("weir-project", id);
 }
 

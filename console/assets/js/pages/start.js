@@ -32,7 +32,7 @@ function made(p) {
   $("made-key").textContent = p.api_key;
   $("made-secret").textContent = p.webhook_secret;
   for (const b of document.querySelectorAll("[data-copy-from]")) copier(b, () => $(b.dataset.copyFrom).textContent);
-  rememberProject(p.project_id);
+  rememberProject(p.project_id, p.name);
   snippets({ key: p.api_key, secret: p.webhook_secret });
   $("go").href = link("/events");
   $("secrets").scrollIntoView({ block: "nearest" });
