@@ -19,6 +19,7 @@ type metrics struct {
 	accepted [typeCount]prometheus.Counter
 	events   *prometheus.CounterVec
 	rejected *prometheus.CounterVec
+	captures *prometheus.CounterVec
 
 	mu       sync.Mutex
 	problems map[string]bool // label values given out so far
@@ -45,13 +46,16 @@ func newMetrics(reg prometheus.Registerer, room *budget) *metrics {
 		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_ingest_rejections_total", Help: "Rejected events by type and problem.",
 		}, []string{"type", "problem"}),
+		captures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_errors_captures_total", Help: "Captured exceptions by outcome: accepted, refused or failed.",
+		}, []string{"outcome"}),
 		problems: map[string]bool{},
 	}
 	for i, t := range schemas.Types() {
 		m.accepted[i] = m.events.WithLabelValues(t.String(), "accepted")
 	}
 	if reg != nil {
-		reg.MustRegister(m.requests, m.seconds, m.bytes, m.current, m.events, m.rejected,
+		reg.MustRegister(m.requests, m.seconds, m.bytes, m.current, m.events, m.rejected, m.captures,
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "weir_ingest_bytes_in_flight", Help: "Bytes of bodies in memory, as reserved.",
 			}, func() float64 { return float64(room.used.Load()) }),
@@ -74,6 +78,9 @@ func (m *metrics) finished(q *request) {
 	m.requests.WithLabelValues(strconv.Itoa(status)).Inc()
 	m.seconds.Observe(q.h.cfg.Now().Sub(q.start).Seconds())
 	m.bytes.Add(float64(len(q.sent)))
+	if q.grouping != nil {
+		m.captures.WithLabelValues(captureOutcome(status)).Inc()
+	}
 	if status != 200 || q.answered {
 		return // a repeat's events were counted the first time
 	}
@@ -86,6 +93,16 @@ func (m *metrics) finished(q *request) {
 			q.h.cfg.Rejections.Note(q.caller.ProjectID, k.kind, k.reason, k.count, k.raw)
 		}
 	}
+}
+
+func captureOutcome(status int) string {
+	switch {
+	case status == 200:
+		return "accepted"
+	case status < 500:
+		return "refused"
+	}
+	return "failed"
 }
 
 func (m *metrics) reject(k tally) {
