@@ -62,6 +62,7 @@ func (q *request) parse() error {
 	if err := q.batch.Parse(q.body); err != nil {
 		return batchFault(err)
 	}
+	q.batch.Trim() // before the wait for the log, and before the memory for it is given back
 	q.unreserve(guess)
 	need := eventBytes * int64(max(0, q.batch.Count-keepEvents))
 	if need > q.h.budget.limit/2 {

@@ -87,12 +87,19 @@ func (b *Batch) Reset() {
 	b.Events = emptied(b.Events, keptEvents)
 	b.Rejected = emptied(b.Rejected, keptEvents)
 	b.Count = 0
+	b.Trim()
+}
+
+// Trim gives back the scratch memory of the last Parse where that grew out of the
+// ordinary: a hostile body of many names takes eight times its size. Events and
+// Rejected stay. Call it where a parsed Batch waits for something.
+func (b *Batch) Trim() {
 	s := &b.scan
 	s.body = nil
-	s.outer = emptied(s.outer, keptNames)
-	s.names = emptied(s.names, keptNames)
-	s.decoded = emptied(s.decoded, 16*keptNames)
-	s.table = emptied(s.table, 4*keptNames)
+	s.outer = kept(s.outer, keptNames)
+	s.names = kept(s.names, keptNames)
+	s.decoded = kept(s.decoded, 16*keptNames)
+	s.table = kept(s.table, 4*keptNames)
 }
 
 // emptied returns list without elements, its memory cleared, or nil if it is
@@ -102,5 +109,14 @@ func emptied[T any](list []T, kept int) []T {
 		return nil
 	}
 	clear(list)
+	return list[:0]
+}
+
+// kept returns list without elements, or nil if it is larger than what is kept.
+// Its elements hold no pointers, so they need no clearing.
+func kept[T any](list []T, most int) []T {
+	if cap(list) > most {
+		return nil
+	}
 	return list[:0]
 }
