@@ -186,8 +186,8 @@ func (p Projection) checkCheckpoints(ctx context.Context, log groups, have []fou
 		return err
 	}
 	return fmt.Errorf("%w: tables %s hold rows but consumer group %s has no offsets; folding from the start would count everything twice. "+
-		"Is this the log these tables were filled from? If it is, its offsets were deleted: drop the tables to fold them again",
-		ErrHalted, p.names(), group)
+		"Is this the log these tables were filled from? If it is, its offsets were deleted: rebuild the projection (weir rebuild %s), which fills new tables and leaves these as they are until then",
+		ErrHalted, p.names(), group, p.Name)
 }
 
 func (p Projection) names() string {

@@ -13,7 +13,7 @@ import (
 
 type rebuildCmd struct {
 	remote
-	Name     string `arg:"" help:"Projection: history, errorgroups, deliveries, costs."`
+	Name     string `arg:"" help:"Projection, as doctor lists them: history, errorgroups, …"`
 	Cancel   bool   `help:"Drop the generation that is being built." xor:"what"`
 	Rollback bool   `help:"Bring the newest old generation back: it is caught up and takes the live one's place." xor:"what"`
 	DropOld  bool   `help:"Drop the old generations that are kept for a rollback." xor:"what"`

@@ -13,7 +13,7 @@ import (
 
 type verifyCmd struct {
 	remote
-	Name string `arg:"" help:"Projection (history, errorgroups, deliveries, costs), or all."`
+	Name string `arg:"" help:"Projection, as doctor lists them (history, errorgroups, …), or all."`
 }
 
 // verifyAll is the name that stands for every projection.
