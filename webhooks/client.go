@@ -113,7 +113,7 @@ func failureOf(err error) string {
 		return FailureDNS
 	case errors.Is(err, context.DeadlineExceeded):
 		return FailureTimeout
-	case errors.As(err, &verify), errors.As(err, &record), errors.As(err, &alert):
+	case errors.As(err, &verify), errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
 		return FailureTLS
 	case errors.As(err, &op) && op.Op == "dial":
 		return FailureConnect

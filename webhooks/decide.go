@@ -86,9 +86,13 @@ func (d *Decider) decide(o Occasion) *record {
 
 // append puts a decision into the log, once it returns nil.
 func (d *Decider) append(ctx context.Context, rec *record) error {
-	set := eventlog.Set{Key: []byte(rec.Project), Batch: digest("owed", rec.Cause), Time: d.now(), Values: [][]byte{rec.encode()}}
+	set := d.set(rec)
 	_, err := d.log.Append(ctx, OwedTopic, d.log.PartitionFor(OwedTopic, set.Batch), set)
 	return err
+}
+
+func (d *Decider) set(rec *record) eventlog.Set {
+	return eventlog.Set{Key: []byte(rec.Project), Batch: digest("owed", rec.Cause), Time: d.now(), Values: [][]byte{rec.encode()}}
 }
 
 // announce shows what is owed as pending. It only helps readers: when it fails the

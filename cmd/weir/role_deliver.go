@@ -49,7 +49,7 @@ func (p *portal) startDeliver() error {
 	}
 	p.lane = lane
 	p.run("webhooks", lane.Run)
-	return nil
+	return p.startNotices()
 }
 
 // webhookRoutes wires the endpoints of endpoints, and what makes deliveries owed.

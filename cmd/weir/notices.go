@@ -1,0 +1,93 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"weir/eventlog"
+	"weir/projections/errorgroups/grouping"
+	"weir/schemas"
+	"weir/webhooks"
+)
+
+// noticeTopics are the events that endpoints can be told about without anybody asking.
+func noticeTopics() []string {
+	return []string{eventlog.EventsTopic(schemas.Deploy), eventlog.EventsTopic(schemas.Error)}
+}
+
+// noticeOf says what an event gives reason to tell: each deploy, and the first event of an error group.
+func noticeOf(chosen grouping.Version) func(*eventlog.Record) (webhooks.Notice, bool) {
+	return func(r *eventlog.Record) (webhooks.Notice, bool) {
+		e, err := schemas.Open(r.Value)
+		if err != nil || len(r.Key) == 0 {
+			return webhooks.Notice{}, false
+		}
+		switch e.Type {
+		case schemas.Deploy:
+			return webhooks.Notice{Type: "deploy." + deployStatus(e.Data), Payload: e.Data}, true
+		case schemas.Error:
+			return newGroup(chosen, string(r.Key), e.Data)
+		}
+		return webhooks.Notice{}, false
+	}
+}
+
+// deployStatus is the event's status as the last part of an event type.
+func deployStatus(data []byte) string {
+	value, _ := schemas.Member(data, "status")
+	text, _ := schemas.String(value)
+	status := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '_':
+			return c
+		}
+		return '_'
+	}, strings.ToLower(text))
+	if status = strings.Trim(status, "_"); status == "" {
+		return "reported"
+	}
+	return status[:min(len(status), 50)]
+}
+
+const shownMessage = 1000
+
+// newGroup names the event's group: only the first event of it is told.
+func newGroup(chosen grouping.Version, project string, data []byte) (webhooks.Notice, bool) {
+	payload, err := grouping.ParsePayload(data)
+	if err != nil {
+		return webhooks.Notice{}, false
+	}
+	group := chosen.Group(project, payload)
+	told, err := json.Marshal(struct {
+		Fingerprint string `json:"fingerprint"`
+		Name        string `json:"name"`
+		Message     string `json:"message"`
+		Culprit     string `json:"culprit,omitempty"`
+		Release     string `json:"release,omitempty"`
+		Environment string `json:"environment,omitempty"`
+		Service     string `json:"service,omitempty"`
+	}{
+		hex.EncodeToString(group.Fingerprint[:]), group.Name, strings.ToValidUTF8(payload.Message[:min(len(payload.Message), shownMessage)], ""),
+		group.Culprit, payload.Release, payload.Environment, payload.Service,
+	})
+	if err != nil {
+		return webhooks.Notice{}, false
+	}
+	first := sha256.Sum256(append([]byte("error group\x00"+project+"\x00"), group.Fingerprint[:]...))
+	return webhooks.Notice{Type: "error.group.created", Payload: told, First: [16]byte(first[:])}, true
+}
+
+// startNotices decides what is owed because of events.
+func (p *portal) startNotices() error {
+	chosen, err := grouping.Lookup(grouping.Algorithm)
+	if err != nil {
+		return err
+	}
+	noticer := webhooks.NewNoticer(webhooks.NoticerConfig{
+		Log: p.log, Directory: targets{p.directory}, Topics: noticeTopics(), Read: noticeOf(chosen), Logger: p.logger,
+	})
+	p.run("notices", noticer.Run)
+	return nil
+}
