@@ -35,21 +35,14 @@ func (l *load) start(ctx context.Context) (wait func()) {
 	return running.Wait
 }
 
-// client sends its part. With idempotency keys it tries each batch until it is answered 200;
+// client sends until all clients together have sent enough. With idempotency keys it tries each batch until it is answered 200;
 // without, an unanswered batch is given up, as nobody knows whether it was taken.
 func (l *load) client(ctx context.Context, number int) {
 	rng := rand.New(rand.NewPCG(l.seed, uint64(number)+100))
-	for sent, n := 0, 0; (l.total == 0 || sent < l.total/clients) && ctx.Err() == nil; n++ {
-		size := 1 + rng.IntN(l.largest)
-		if l.total > 0 {
-			size = min(size, l.total/clients-sent)
-		}
-		b := newBatch(rng, fmt.Sprintf("s%x-c%d-b%d", l.seed, number, n), size)
+	for n := 0; (l.total == 0 || l.ledger.answeredEvents() < l.total) && ctx.Err() == nil; n++ {
+		b := newBatch(rng, fmt.Sprintf("s%x-c%d-b%d", l.seed, number, n), 1+rng.IntN(l.largest))
 		l.ledger.enter(b)
 		l.deliver(ctx, rng, b)
-		if b.fate == answered {
-			sent += size
-		}
 	}
 }
 
