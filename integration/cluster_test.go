@@ -104,7 +104,12 @@ func killedUnderLoad(t *testing.T, kafka *engines.KafkaCluster) {
 		kafka.Restart(broker)
 		t.Logf("%v: broker %d is back", time.Since(began).Round(time.Millisecond), broker+1)
 	}
+	for _, name := range rebuildable { // through two projectors, while events arrive
+		c.reader.admin(nil, "rebuild", name, "--no-wait")
+	}
 	wait()
+	rebuilt(t, c.reader, c.token, 2)
+	t.Logf("%v: every read model is rebuilt", time.Since(began).Round(time.Millisecond))
 	t.Logf("%d events from %d clients in %v", total, clients, time.Since(began).Round(time.Millisecond))
 	w := &witness{t: t, server: c.reader, who: who, admin: c.token, brokers: kafka.Brokers(), ledger: l.ledger, seed: seed, exactly: true,
 		clickHouse: askClickHouse(t, c.clickHouse.Addr(), c.database)}

@@ -80,17 +80,14 @@ func (c *custody) settle(ctx context.Context) (vector, error) {
 		return nil, err
 	}
 	at := vector{}
+	work, ctx := errgroup.WithContext(ctx)
 	for tp, checkpoint := range checkpoints {
-		at[tp] = checkpoint.Offset
-		if checkpoint.Planned < 0 {
-			continue
+		at[tp] = max(checkpoint.Offset, checkpoint.Planned)
+		if checkpoint.Planned >= 0 {
+			work.Go(func() error { return c.folder(tp).repeat(ctx, checkpoint.Offset, checkpoint.Planned) })
 		}
-		if err := c.folder(tp).repeat(ctx, checkpoint.Offset, checkpoint.Planned); err != nil {
-			return nil, err
-		}
-		at[tp] = checkpoint.Planned
 	}
-	return at, nil
+	return at, work.Wait()
 }
 
 // furthest is how far the tables may be filled, without repeating what was

@@ -110,7 +110,7 @@ func (c *rebuildCmd) follow(ctx context.Context, t *terminal, server *client.Cli
 			if missed++; missed > 20 { // it was just asked for, or just swapped: what is known is a poll or two old
 				return fmt.Errorf("generation %d is no longer being built, and generation %d is live: it was canceled", generation, item.Generation)
 			}
-		case item.Rebuild.State == "differing":
+		case item.Rebuild.State == "differing" && !c.Accept: // accepted, what is known is a poll old
 			return fmt.Errorf("the rebuilt tables differ from the live ones, so nothing was swapped: %s. Take them with `weir rebuild %s --accept`, or drop them with --cancel",
 				item.Rebuild.WhatDiffers, c.Name)
 		default:
