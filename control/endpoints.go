@@ -45,6 +45,8 @@ type Endpoint struct {
 	Version        int        `json:"version"`
 	KeyID          string     `json:"key_id"` // of the current signing secret
 	CreatedAt      time.Time  `json:"created_at"`
+	// FormerUntil is when the last secret before a rotation stops signing beside the current one; nil: none does.
+	FormerUntil *time.Time `json:"former_secret_until,omitempty"`
 }
 
 // Target is an endpoint with all that is needed to call it.
@@ -89,6 +91,12 @@ func (x *endpoint) view() Endpoint {
 	if !x.failing.IsZero() {
 		at := x.failing.UTC()
 		v.FailingSince = &at
+	}
+	for _, former := range x.secrets[1:] {
+		until := former.until.UTC()
+		if until.After(time.Now()) && (v.FormerUntil == nil || until.After(*v.FormerUntil)) {
+			v.FormerUntil = &until
+		}
 	}
 	return v
 }

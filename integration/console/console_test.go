@@ -54,7 +54,7 @@ func serve(t *testing.T) *portal {
 	}
 	out := &output{serving: make(chan struct{})}
 	cmd := exec.Command(s.binary, "serve", "--demo", "--data", s.data, "--http", "127.0.0.1:0")
-	cmd.Env = append(os.Environ(), "INGEST_RATE_LIMIT_EVENTS_PER_SECOND=0")
+	cmd.Env = append(os.Environ(), "INGEST_RATE_LIMIT_EVENTS_PER_SECOND=0", "WEIR_WEBHOOKS_ALLOW_CIDRS=127.0.0.0/8")
 	cmd.Stdout, cmd.Stderr = out, out
 	process, err := child.Start(cmd)
 	if err != nil {

@@ -26,7 +26,7 @@ function endpoint(e) {
 }
 
 function overlap(e) {
-  const until = e.previous_secret_valid_until || e.old_secret_until || e.overlap_until;
+  const until = e.former_secret_until;
   return until && new Date(until) > new Date() ? h("span", {}, " · two secrets sign until ", when(until)) : "";
 }
 
@@ -88,7 +88,7 @@ async function deliveries(more) {
 const tone = { succeeded: "good", exhausted: "bad", retrying: "warn", pending: "", canceled: "" };
 
 function delivery(d) {
-  return opens(h("tr", {}, h("td", {}, line(d.destination || d.url || d.endpoint_id, 160), d.url && d.destination && h("div", { class: "muted" }, line(d.url, 160))), h("td", { class: "wide" }, d.event_type ? line(d.event_type, 80) : h("span", { class: "muted" }, "–")),
+  return opens(h("tr", {}, h("td", {}, line(d.destination || d.url || d.endpoint_id, 160), d.url && d.destination && d.url !== d.destination && h("div", { class: "muted" }, line(d.url, 160))), h("td", { class: "wide" }, d.event_type ? line(d.event_type, 80) : h("span", { class: "muted" }, "–")),
     h("td", {}, h("span", { class: "badge " + (tone[d.status] || "") }, d.status)), h("td", { class: "num" }, count(d.attempt_count)), h("td", { class: "num" }, d.last_status_code ?? "–"), h("td", { class: "when", title: d.last_attempt_at ? when(d.last_attempt_at) : "" }, ago(d.last_attempt_at))), () => open(d));
 }
 
