@@ -71,6 +71,15 @@ func Operations() []Operation {
 		{"POST", "/api/errors/groups/{fingerprint}/unmerge", Manage, "Make a merged group one of its own again.", []string{"project_id"}, "GroupUnmerge", true, ok("Triage"), []int{404}},
 		{"GET", "/api/errors/preview", Admin, "What another grouping algorithm would change: a line of JSON as it goes on, the last one with the result.", []string{"algorithm", "project_id", "preview_limit"}, "", false, text("application/x-ndjson"), nil},
 
+		{"GET", "/api/webhooks/endpoints", Read, "Webhook endpoints of a project.", paged(), "", false, ok("Endpoint[]"), nil},
+		{"POST", "/api/webhooks/endpoints", Manage, "Make a webhook endpoint; its secret is shown in this answer only.", nil, "EndpointIn", false, created("EndpointWithSecret"), []int{400}},
+		{"PATCH", "/api/webhooks/endpoints/{id}", Manage, "Change an endpoint.", nil, "EndpointIn", false, ok("Endpoint"), []int{404}},
+		{"DELETE", "/api/webhooks/endpoints/{id}", Manage, "Delete an endpoint.", nil, "", false, nothing(), []int{404}},
+		{"POST", "/api/webhooks/endpoints/{id}/rotate", Manage, "Rotate the signing secret; the old one signs too for a while.", nil, "Rotation", true, ok("EndpointWithSecret"), []int{404}},
+		{"POST", "/api/webhooks/endpoints/{id}/test", Manage, "Deliver a test event to one endpoint.", nil, "", false, accepted("Delivered"), []int{404}},
+		{"POST", "/api/webhooks/endpoints/{id}/recover", Manage, "Deliver again what did not arrive since a time.", nil, "Recover", false, accepted("Delivered"), []int{404}},
+		{"POST", "/api/webhooks/deliver", Manage, "Deliver a payload to one endpoint, or to all that take its event type.", nil, "Deliver", false, accepted("Delivered"), []int{404}},
+		{"POST", "/api/webhooks/deliveries/{id}/redeliver", Manage, "Try one delivery again.", nil, "", false, accepted("Delivered"), []int{404}},
 		{"GET", "/api/webhooks/deliveries", Read, "Webhook deliveries, newest first.", paged("endpoint_id", "delivery_status"), "", false, ok("Delivery[]"), nil},
 		{"GET", "/api/webhooks/deliveries/{id}", Read, "One delivery with every attempt.", []string{"project_id", "Position"}, "", false, ok("DeliveryDetail"), []int{404}},
 
