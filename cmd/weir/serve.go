@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -76,6 +77,9 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal) error {
 
 // check finds settings that cannot work together, before anything is started.
 func (c *serveCmd) check() error {
+	if _, _, err := net.SplitHostPort(c.HTTP); err != nil {
+		return usagef("--http %q is no address to listen on (%w): write host:port, such as 127.0.0.1:8080 or :8080", c.HTTP, err)
+	}
 	switch {
 	case len(c.Roles) == 0:
 		return usagef("--roles is empty: name at least one of ingest, project, read, deliver")
