@@ -122,6 +122,7 @@ const demo = await (async () => {
   const list = await desk.evaluate(async () => (await fetch("/console/api/projects")).json());
   return list.data.find((p) => p.name === "demo").project_id;
 })();
+const newProject = (name) => desk.evaluate(async (name) => (await fetch("/console/api/projects", { method: "POST", headers: { "Content-Type": "application/json", "X-Weir-Console": "1" }, body: JSON.stringify({ name }) })).json(), name);
 const at = (where, project = demo) => base + where + (where.includes("?") ? "&" : "?") + "project=" + project;
 
 await step("overview: types, projections, errors, and the brush leads to events", async () => {
@@ -175,7 +176,7 @@ await step("events: types, text, fields in the address; a row opens; a name filt
 });
 
 await step("events: the live tail shows what arrives, pauses, goes on", async () => {
-  const made = await desk.evaluate(async () => (await fetch("/console/api/projects", { method: "POST", headers: { "Content-Type": "application/json", "X-Weir-Console": "1" }, body: '{"name":"live"}' })).json());
+  const made = await newProject("live");
   const send = (message) => sendOne(made, message);
   await desk.goto(at("/events", made.project_id));
   await desk.waitForSelector("#empty:not([hidden])");
@@ -261,7 +262,7 @@ await step("webhooks: an endpoint is made, tested, rotated; its delivery is show
   });
   await new Promise((done) => receiver.listen(0, "127.0.0.1", done));
   try {
-    await desk.goto(at("/webhooks"));
+    await desk.goto(at("/webhooks", (await newProject("hooks")).project_id));
     await desk.waitForSelector("#endpoints-empty:not([hidden])");
     await desk.click("#add");
     await desk.fill("#e-url", `http://127.0.0.1:${receiver.address().port}/hook`);
@@ -370,7 +371,7 @@ await step("hostile events on every page are only text", async () => {
 
 await step("a key sees its own project only; signing out ends it", async () => {
   const page = await open();
-  const made = await desk.evaluate(async () => (await fetch("/console/api/projects", { method: "POST", headers: { "Content-Type": "application/json", "X-Weir-Console": "1" }, body: '{"name":"walled"}' })).json());
+  const made = await newProject("walled");
   await page.goto(base + "/signin?next=/events");
   await page.fill("#token", made.api_key);
   await page.click("button[type=submit]");
