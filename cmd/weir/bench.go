@@ -15,6 +15,8 @@ type benchCmd struct {
 	Ingest benchIngestCmd `cmd:"" help:"Send batches to a server as fast as it takes them, and measure."`
 	Table  benchTableCmd  `cmd:"" help:"Measure this gateway and a plainly written one side by side, and write the table."`
 
+	Replay benchReplayCmd `cmd:"" help:"Measure how fast read models are folded from a log: records per second, processor time."`
+
 	Broker   benchBrokerCmd   `cmd:"" hidden:""`
 	Gateway  benchGatewayCmd  `cmd:"" hidden:""`
 	Baseline benchBaselineCmd `cmd:"" hidden:""`

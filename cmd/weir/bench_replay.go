@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"weir/eventlog"
+	"weir/internal/clickhouse"
+	"weir/internal/load"
+	"weir/projections"
+	"weir/readmodel"
+	"weir/schemas"
+)
+
+// benchReplayCmd measures how fast projections fold a log that is there already. The broker and
+// ClickHouse are processes of their own; the projector is this process.
+type benchReplayCmd struct {
+	Events      int      `help:"Events of each type that is appended: log, error, webhook, cost." default:"200000"`
+	Only        []string `name:"projection" help:"Projections to measure; without any: history, errorgroups, deliveries, costs." placeholder:"NAME,…"`
+	KafkaEngine bool     `help:"Measure ClickHouse's own Kafka table engine with a materialized view on the same records, too."`
+	Cache       string   `help:"Cache folder of the fetched ClickHouse engine." env:"WEIR_CACHE_DIR" default:"${cache_dir}" placeholder:"DIR"`
+	Program     string   `name:"clickhouse-program" help:"clickhouse program to run." env:"WEIR_CLICKHOUSE_PROGRAM" placeholder:"PATH"`
+	Profile     string   `name:"cpuprofile" help:"File for a CPU profile of the projector." placeholder:"FILE"`
+	JSON        bool     `name:"json" help:"Print each measurement as a JSON line."`
+}
+
+// replayReport is one measurement.
+type replayReport struct {
+	Subject          string  `json:"subject"` // a projection, or kafka_engine
+	Records          int64   `json:"records"`
+	Seconds          float64 `json:"seconds"`
+	RecordsPerSecond float64 `json:"records_per_second"`
+	MBPerSecond      float64 `json:"mb_per_second"` // 10^6 bytes of record values
+	// CPU-seconds per million records.
+	ProjectorCPU  float64 `json:"projector_cpu_seconds_per_million"`
+	ClickHouseCPU float64 `json:"clickhouse_cpu_seconds_per_million"`
+}
+
+// replayTypes are the types that are appended.
+var replayTypes = []schemas.Type{schemas.Log, schemas.Error, schemas.Webhook, schemas.Cost}
+
+// replayStand is what replays run on.
+type replayStand struct {
+	folder string
+	broker *benchProcess
+	log    *eventlog.Log
+	engine *clickhouse.Server
+	conn   driver.Conn
+	bytes  map[string]int64 // of record values, by topic
+}
+
+func (c *benchReplayCmd) Run(ctx context.Context, t *terminal) error {
+	if c.Events < 1000 {
+		return usagef("--events must be at least 1000")
+	}
+	if len(c.Only) == 0 {
+		c.Only = []string{readmodel.History, readmodel.ErrorGroups, readmodel.Deliveries, readmodel.Costs}
+	}
+	s, err := c.start(ctx)
+	defer s.close()
+	if err != nil {
+		return err
+	}
+	t.notef("appending %d events of %d types\n", c.Events, len(replayTypes))
+	if err := s.fill(ctx, c.Events); err != nil {
+		return err
+	}
+	return profiled(c.Profile, func() error {
+		if c.KafkaEngine {
+			report, err := s.kafkaEngine(ctx, int64(c.Events))
+			if err != nil {
+				return fmt.Errorf("ClickHouse's Kafka engine: %w", err)
+			}
+			c.show(t, report)
+		}
+		for _, projection := range allProjections() {
+			for _, name := range c.Only {
+				if name != projection.Name {
+					continue
+				}
+				report, err := s.replay(ctx, projection)
+				if err != nil {
+					return fmt.Errorf("replay of %s: %w", name, err)
+				}
+				c.show(t, report)
+			}
+		}
+		return nil
+	})
+}
+
+func (c *benchReplayCmd) show(t *terminal, r replayReport) {
+	if c.JSON {
+		_ = t.json(r)
+		return
+	}
+	t.printf("%-13s %9.0f records/s %7.1f MB/s   CPU-seconds per million: projector %.2f, ClickHouse %.2f   (%d records, %.1f s)\n",
+		r.Subject, r.RecordsPerSecond, r.MBPerSecond, r.ProjectorCPU, r.ClickHouseCPU, r.Records, r.Seconds)
+}
+
+func (c *benchReplayCmd) start(ctx context.Context) (*replayStand, error) {
+	s := &replayStand{bytes: map[string]int64{}}
+	var err error
+	if s.folder, err = os.MkdirTemp("", "weir-bench-"); err != nil {
+		return s, err
+	}
+	if s.broker, err = startBench(ctx, nil, "bench", "broker", "--data", filepath.Join(s.folder, "log")); err != nil {
+		return s, fmt.Errorf("start the broker: %w", err)
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	if s.log, err = eventlog.Open(ctx, eventlog.Config{Brokers: []string{s.broker.said["addr"]}, Embedded: true, Logger: quiet}); err != nil {
+		return s, err
+	}
+	s.engine, err = clickhouse.Start(ctx, clickhouse.Config{
+		DataDir: filepath.Join(s.folder, "clickhouse"), CacheDir: c.Cache, Program: c.Program, Progress: io.Discard, Logger: quiet,
+	})
+	if err != nil {
+		return s, err
+	}
+	s.conn, err = readmodel.Connect(readmodel.ConnectConfig{
+		Addrs: []string{s.engine.NativeAddr()}, Database: "default", MaxConns: projectorConns, ReadTimeout: projections.AnswerTimeout,
+	})
+	return s, err
+}
+
+func (s *replayStand) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), benchEndTime)
+	defer cancel()
+	if s.conn != nil {
+		_ = s.conn.Close()
+	}
+	if s.engine != nil {
+		_ = s.engine.Close(ctx)
+	}
+	if s.log != nil {
+		_ = s.log.Close(ctx)
+	}
+	if s.broker != nil {
+		s.broker.end()
+	}
+	_ = os.RemoveAll(s.folder)
+}
+
+// fill appends events of each type, as a gateway would, in batches of a thousand.
+func (s *replayStand) fill(ctx context.Context, events int) error {
+	const batch = 1000 * 13 // a thousand of each of the thirteen types
+	bodies := load.Bodies(4, batch, load.Mixed, 1)
+	byType := make([]map[schemas.Type][][]byte, len(bodies))
+	for i, body := range bodies {
+		var parsed schemas.Batch
+		if err := parsed.Parse(body); err != nil {
+			return err
+		}
+		byType[i] = map[schemas.Type][][]byte{}
+		for _, e := range parsed.Events {
+			byType[i][e.Type] = append(byType[i][e.Type], e.Raw)
+		}
+	}
+	for n := 0; n < events; n += 1000 {
+		for _, kind := range replayTypes {
+			values := byType[n/1000%len(byType)][kind]
+			set := eventlog.Set{Key: fmt.Appendf(nil, "prj_bench%02d", n/1000%10), Time: time.Now(), Values: values[:min(len(values), events-n)]}
+			_, _ = rand.Read(set.Batch[8:])
+			binary.BigEndian.PutUint64(set.Batch[:], uint64(n))
+			topic := eventlog.EventsTopic(kind)
+			if _, err := s.log.Append(ctx, topic, s.log.PartitionFor(topic, set.Batch), set); err != nil {
+				return err
+			}
+			for _, v := range set.Values {
+				s.bytes[topic] += int64(len(v))
+			}
+		}
+	}
+	return nil
+}
+
+// replay folds a projection's topics from their first offsets to their ends.
+func (s *replayStand) replay(ctx context.Context, projection projections.Projection) (replayReport, error) {
+	until, records, bytes, err := s.ends(ctx, projection.Topics)
+	if err != nil {
+		return replayReport{}, err
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	watched := []projections.Projection{projection}
+	projector, err := projections.New(projections.Config{Log: s.log, ClickHouse: s.conn, Projections: watched, Logger: quiet})
+	if err != nil {
+		return replayReport{}, err
+	}
+	monitor := projections.NewMonitor(s.log, s.conn, watched, quiet, nil)
+	return s.measure(projection.Name, records, bytes, func() error {
+		running, stop := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() { done <- projector.Run(running) }()
+		err := monitor.Wait(ctx, projection.Name, until)
+		stop()
+		<-done
+		return err
+	})
+}
+
+func (s *replayStand) ends(ctx context.Context, topics []string) (until eventlog.Positions, records, bytes int64, err error) {
+	for _, topic := range topics {
+		bounds, err := s.log.Bounds(ctx, topic)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		for _, b := range bounds {
+			if b.End > b.Start {
+				until = append(until, eventlog.Position{Topic: topic, Partition: b.Partition, Next: b.End})
+				records += b.End - b.Start
+			}
+		}
+		bytes += s.bytes[topic]
+	}
+	return until, records, bytes, nil
+}
+
+// measure times run and reads the processor time of both processes around it.
+func (s *replayStand) measure(subject string, records, bytes int64, run func() error) (replayReport, error) {
+	runtime.GC()
+	own, engine, err := s.cpu()
+	if err != nil {
+		return replayReport{}, err
+	}
+	began := time.Now()
+	if err := run(); err != nil {
+		return replayReport{}, err
+	}
+	seconds := time.Since(began).Seconds()
+	ownAfter, engineAfter, err := s.cpu()
+	millions := float64(records) / 1e6
+	return replayReport{
+		Subject: subject, Records: records, Seconds: seconds,
+		RecordsPerSecond: float64(records) / seconds, MBPerSecond: float64(bytes) / 1e6 / seconds,
+		ProjectorCPU: (ownAfter - own).Seconds() / millions, ClickHouseCPU: (engineAfter - engine).Seconds() / millions,
+	}, err
+}
+
+func (s *replayStand) cpu() (own, engine time.Duration, err error) {
+	if own, err = load.ProcessCPU(os.Getpid()); err != nil {
+		return 0, 0, err
+	}
+	engine, err = load.ProcessCPU(s.engine.PID())
+	return own, engine, err
+}
