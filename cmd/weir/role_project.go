@@ -44,6 +44,7 @@ func (p *portal) startProject() error {
 	}
 	p.projector = projector
 	p.startTenants()
+	p.startOlderAlgorithm(conn)
 	p.run("projector", func(ctx context.Context) error {
 		if !p.awaitDatabase(ctx) {
 			return nil
