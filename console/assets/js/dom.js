@@ -148,10 +148,10 @@ export function empty(el, title, ...content) {
 }
 
 // ask opens a dialog and gives its form's data, or null when it was closed.
-export function ask({ title, body, confirm = "OK", danger, wide }) {
+export function ask({ title, body, confirm = "OK", cancel = "Cancel", danger, wide }) {
   return new Promise((done) => {
     const form = h("form", { method: "dialog" }, h("h2", {}, title), body,
-      h("div", { class: "tools" }, h("button", { type: "button", onclick: () => dialog.close() }, confirm ? "Cancel" : "Close"),
+      h("div", { class: "tools" }, h("button", { type: "button", onclick: () => dialog.close() }, confirm ? cancel : "Close"),
         confirm && h("button", { type: "submit", class: danger ? "danger" : "primary", value: "yes" }, confirm)));
     const dialog = h("dialog", { class: wide ? "wide" : "", "aria-label": title }, form);
     dialog.addEventListener("close", () => {

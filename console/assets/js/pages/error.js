@@ -1,6 +1,6 @@
 import { $, h, fill, line, block, toast, asText, ask } from "../dom.js";
 import { get, call, written } from "../api.js";
-import { ready, page, project, failed } from "../shell.js";
+import { ready, page, project, failed, rememberProject, setParams } from "../shell.js";
 import { draw, deploys } from "../charts.js";
 import { ago, count, compact, when, percent } from "../format.js";
 import { json } from "../json.js";
@@ -10,11 +10,27 @@ await ready();
 const path = "/errors/groups/" + encodeURIComponent(page.resource);
 let group, occurrences = [], at = 0, raw = false;
 
+// found reads the group. A fingerprint is one project's: a link without the project, or with
+// another one, still leads the admin to it, and the page is about that project then.
+async function found() {
+  const ask = (id) => call(path, { query: { project_id: id, limit: 50 }, after: written });
+  try {
+    return await ask(project);
+  } catch (err) {
+    if (err.status !== 404 || !page.admin) throw err;
+  }
+  const elsewhere = await ask("");
+  rememberProject(elsewhere.project_id);
+  setParams({});
+  document.querySelector("[data-switch]").value = project;
+  return elsewhere;
+}
+
 async function load() {
   try {
-    group = await call(path, { query: { project_id: project, limit: 50 }, after: written });
+    group = await found();
   } catch (err) {
-    document.querySelector(".split").hidden = true;
+    for (const part of document.querySelectorAll("main > :not(header)")) part.hidden = true;
     $("actions").hidden = true;
     if (err.status === 404) fill("name", "No such error group");
     return failed("message", err.status === 404 ? new Error("This project has no group with this fingerprint.") : err);

@@ -25,7 +25,7 @@ async function load() {
 
 function card(p) {
   const behind = p.lag_records;
-  return h("section", { class: "card", id: "p-" + p.name }, h("header", {}, h("h2", {}, p.name, " ", badge(p.status)), h("div", { class: "tools" },
+  return h("section", { class: "card spaced", id: "p-" + p.name }, h("header", {}, h("h2", {}, p.name, " ", badge(p.status)), h("div", { class: "tools" },
     h("button", { type: "button", class: "small", onclick: () => verify(p), disabled: results.get(p.name)?.state === "running" }, "Verify"),
     h("button", { type: "button", class: "small", onclick: () => rebuild(p), disabled: Boolean(p.rebuild) }, "Rebuild…"),
     h("button", { type: "button", class: "small", onclick: () => quarantine(p) }, "Quarantine"))),

@@ -95,7 +95,7 @@ function delivery(d) {
 async function open(d) {
   const full = await tried(() => get(`/webhooks/deliveries/${encodeURIComponent(d.id)}`, { project_id: project }));
   if (!full) return;
-  const wish = await ask({ title: "Delivery", wide: true, confirm: d.endpoint_id ? "Redeliver" : "", body: [
+  const wish = await ask({ title: "Delivery", wide: true, confirm: d.endpoint_id ? "Redeliver" : "", cancel: "Close", body: [
     h("dl", { class: "pairs" }, [["Id", full.id], ["To", full.url || full.destination], ["Event", full.event_type], ["Status", full.status]].map(([k, v]) => [h("dt", {}, k), h("dd", {}, line(v ?? "–", 300))])),
     (full.attempts || []).map((a) => h("section", { class: "card" }, h("header", {}, h("h2", {}, `Attempt ${a.number}`), h("span", {}, h("span", { class: "badge " + (a.status === "succeeded" ? "good" : "bad") }, a.failure ? line(`${a.status}: ${a.failure}`, 60) : a.status), " ", a.status_code ?? "")),
       h("p", { class: "muted" }, a.started_at ? when(a.started_at) : "", a.duration_ms !== null && a.duration_ms !== undefined ? ` · ${millis(a.duration_ms)}` : "", a.key_id ? ` · signed by ${asText(a.key_id).slice(0, 60)}` : ""),
