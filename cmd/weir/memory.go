@@ -45,11 +45,17 @@ func (p *portal) countConn(_ net.Conn, state http.ConnState) {
 // connMemory is what open connections take of the budget.
 func (p *portal) connMemory() int64 { return max(0, p.conns.Load()*connBytes-connsFree) }
 
-// boundMemory makes the collector keep a process that only takes batches within the budget.
+// rolesRoom is what the other roles of a process that takes batches may need beside it.
+const rolesRoom = 256 << 20
+
+// boundMemory makes the collector keep a process that takes batches within the budget, and garbage
+// from piling up where it does more.
 func (p *portal) boundMemory() {
-	if len(p.cfg.Roles) == 1 && p.cfg.has(roleIngest) && len(p.cfg.KafkaBrokers) > 0 {
-		debug.SetMemoryLimit(p.bytesInFlight() + heapRoom)
+	limit := p.bytesInFlight() + heapRoom
+	if len(p.cfg.Roles) > 1 || len(p.cfg.KafkaBrokers) == 0 {
+		limit += rolesRoom
 	}
+	debug.SetMemoryLimit(limit)
 }
 
 // bytesInFlight is the gateway's budget for bodies: as set, else 256 MiB or a quarter of the memory
