@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func openLog(t testing.TB, b *broker.Broker) *eventlog.Log {
 	t.Helper()
 	l, err := eventlog.Open(context.Background(), eventlog.Config{
 		Brokers: b.Addrs(), Embedded: true, Partitions: 2, Topics: topicsFor(quickDelays),
-		SessionTimeout: time.Second, Logger: slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -268,6 +269,9 @@ func await(t testing.TB, log Log, ids ...string) map[string][]attempt {
 			}
 		}
 		if missing == 0 {
+			for _, attempts := range byID { // of several partitions
+				slices.SortFunc(attempts, func(a, b attempt) int { return a.Attempt - b.Attempt })
+			}
 			return byID
 		}
 		if time.Now().After(deadline) {

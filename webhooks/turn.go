@@ -51,8 +51,12 @@ func (l *Lane) serve(ctx context.Context, a *eventlog.Assignment) {
 	}
 }
 
-// finish waits for what is under way. When the lane stops it waits for Grace; when
-// others take the partitions over, for as long as an attempt may take.
+// handOver is how long a rebalance waits for attempts under way; brokers wait 30 s.
+const handOver = 5 * time.Second
+
+// finish waits for what is under way, but not for receivers that hang: those would
+// hold up every partition. An attempt that is broken off is made again by whoever
+// has the partition next, as after a kill.
 func (t *turn) finish(ctx context.Context, abort context.CancelFunc) {
 	t.gate.Lock()
 	t.closed = true
@@ -62,7 +66,7 @@ func (t *turn) finish(ctx context.Context, abort context.CancelFunc) {
 		t.busy.Wait()
 		close(ended)
 	}()
-	grace := t.lane.cfg.AttemptTime + 5*time.Second
+	grace := handOver
 	if ctx.Err() != nil {
 		grace = t.lane.cfg.Grace
 	}
