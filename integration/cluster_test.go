@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -105,7 +106,13 @@ func killedUnderLoad(t *testing.T, kafka *engines.KafkaCluster) {
 		t.Logf("%v: broker %d is back", time.Since(began).Round(time.Millisecond), broker+1)
 	}
 	for _, name := range rebuildable { // through two projectors, while events arrive
-		c.reader.admin(nil, "rebuild", name, "--no-wait")
+		eventually(t, time.Minute, "rebuilding "+name, func() error {
+			o := weir(t, c.reader.env, "rebuild", name, "--no-wait", "--server", c.reader.base())
+			if o.code != 0 {
+				return errors.New(o.stderr)
+			}
+			return nil
+		})
 	}
 	wait()
 	rebuilt(t, c.reader, c.token, 2)
