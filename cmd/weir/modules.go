@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -87,7 +88,7 @@ func (p *portal) health(projection, topic string, progress projections.Progress)
 	if time.Since(progress.CheckedAt) > lostAfter && time.Since(p.started) > lostAfter {
 		return readmodel.Down
 	}
-	if progress.Problem != "" || p.hasProblem(projection, topic) {
+	if progress.Problem != "" || p.hasProblem(projection, topic) || p.auditFailed(projection, topic) {
 		return readmodel.Degraded
 	}
 	seconds := progress.LagSeconds
@@ -114,7 +115,25 @@ func (p *portal) problem(progress projections.Progress) string {
 			}
 		}
 	}
+	if p.auditor != nil {
+		for _, finding := range p.auditor.Findings(progress.Projection) {
+			texts = append(texts, fmt.Sprintf("audit of %s partition %d: %s; `weir verify %s` names the rows", finding.Topic, finding.Partition, finding.Text, progress.Projection))
+		}
+	}
 	return strings.Join(texts, "; ")
+}
+
+// auditFailed tells whether the last audit found rows missing or repeated.
+func (p *portal) auditFailed(projection, topic string) bool {
+	if p.auditor == nil {
+		return false
+	}
+	for _, finding := range p.auditor.Findings(projection) {
+		if topic == "" || finding.Topic == topic {
+			return true
+		}
+	}
+	return false
 }
 
 // hasProblem looks at the projector of this process, when it has one.

@@ -57,6 +57,7 @@ type portal struct {
 	projector   *projections.Projector // nil without the role
 	lane        *webhooks.Lane         // nil without the role deliver
 	monitor     *projections.Monitor   // nil without the role read
+	auditor     *projections.Auditor   // nil without the role read
 	tables      driver.Conn            // the read role's pool
 	console     *console.Console       // nil without the role read
 

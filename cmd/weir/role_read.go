@@ -23,6 +23,9 @@ func (p *portal) startRead(r chi.Router) error {
 	p.tables = conn
 	p.monitor = projections.NewMonitor(p.log, conn, allProjections(), p.logger, p.registry)
 	p.run("monitor", p.monitor.Run)
+	if err := p.startAudit(); err != nil {
+		return err
+	}
 
 	reader := readmodel.New(readmodel.Config{
 		Conn:    conn,
