@@ -84,7 +84,7 @@ func TestListsEqualGroups(t *testing.T) {
 		"environment=prod", "release=1.1&service=web", "q=%C3%A4", "q=MAIN", "since=" + hour.Add(-5*time.Hour).Format(time.RFC3339),
 		"until=" + hour.Add(-20*time.Hour).Format(time.RFC3339),
 	} {
-		list, groups := p.groupPages(query, 7, false), p.groupPages(query, 7, true)
+		list, groups := p.groupPages(query, 15, false), p.groupPages(query, 15, true)
 		if !slices.Equal(list, groups) {
 			t.Errorf("%q: %s", query, firstDifference(strings.Join(groups, "\n"), strings.Join(list, "\n")))
 		}

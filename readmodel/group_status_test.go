@@ -103,7 +103,7 @@ func TestStatusInAnyOrder(t *testing.T) {
 			acts[g] = append(acts[g], a)
 		}
 	}
-	for round := range 3 {
+	for round := range 2 {
 		p := newPortal(t)
 		p.foldStatuses(random, acts, seen)
 		if round == 1 {
