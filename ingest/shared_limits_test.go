@@ -64,10 +64,11 @@ func TestRatesHoldOverGateways(t *testing.T) {
 	portals[0].stop()
 	t.Logf("two gateways: %.0f events a second; one: %.0f; the rate is %d", both, alone, rate)
 	// A bucket holds a second's worth at the beginning: 4 seconds' in 3. Then there is none left.
-	if most, least := 1.1*rate*4/3, .9*rate*4/3; both > most || both < least {
+	// The upper bounds are the promise; the lower ones leave room for a busy machine.
+	if most, least := 1.1*rate*4/3, .75*rate*4/3; both > most || both < least {
 		t.Errorf("%.0f events a second through two gateways, should be %.0f to %.0f", both, least, most)
 	}
-	if alone > 1.15*rate || alone < .85*rate {
+	if alone > 1.15*rate || alone < .75*rate {
 		t.Errorf("%.0f events a second through one gateway of two, should be about %d", alone, rate)
 	}
 }
