@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -125,7 +126,7 @@ func (m *mortal) live(t *testing.T, done <-chan struct{}) {
 	select {
 	case <-m.died:
 	case <-done:
-	case <-time.After(patience):
+	case <-time.After(10 * patience):
 		t.Error("neither dead nor done")
 	}
 }
@@ -133,7 +134,10 @@ func (m *mortal) live(t *testing.T, done <-chan struct{}) {
 // Whatever moment a dispatcher is killed at, nothing is lost, no attempt that is in
 // the log is made again, and what the receiver got beyond the history was in flight at a kill.
 func TestKilledAnywhere(t *testing.T) {
-	const deliveries, endpoints = 150, 5
+	deliveries, endpoints, life := 150, 5, 400
+	if os.Getenv("WEIR_SOAK") != "" {
+		deliveries, life = 20_000, 40_000
+	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -165,7 +169,7 @@ func TestKilledAnywhere(t *testing.T) {
 	inFlight := map[string]int{}
 	kills := 0
 	for done := false; !done; {
-		m := newMortal(log, b, random.IntN(400), random.IntN(2) == 0)
+		m := newMortal(log, b, random.IntN(life), random.IntN(2) == 0)
 		m.live(t, all)
 		for id := range m.inFlight() {
 			inFlight[id]++

@@ -44,7 +44,8 @@ func openLog(t testing.TB, b *broker.Broker) *eventlog.Log {
 	t.Helper()
 	l, err := eventlog.Open(context.Background(), eventlog.Config{
 		Brokers: b.Addrs(), Embedded: true, Partitions: 2, Topics: topicsFor(quickDelays),
-		Logger: slog.New(slog.DiscardHandler),
+		SessionTimeout: time.Minute, // a machine under load must not look like a rebalance
+		Logger:         slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
