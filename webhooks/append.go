@@ -14,6 +14,7 @@ import (
 // again.
 type writer struct {
 	log   Log
+	ask   sync.Mutex // one question at a time: thousands of deliveries may begin at once
 	mu    sync.Mutex
 	known map[eventlog.TopicPartition]int64 // everything appended from now on lies at or after this offset
 }
@@ -62,10 +63,12 @@ func final(err error) bool {
 
 // from is an offset that lies before whatever is appended after the call.
 func (w *writer) from(ctx context.Context, tp eventlog.TopicPartition) (int64, error) {
-	w.mu.Lock()
-	at, ok := w.known[tp]
-	w.mu.Unlock()
-	if ok {
+	if at, ok := w.learned(tp); ok {
+		return at, nil
+	}
+	w.ask.Lock()
+	defer w.ask.Unlock()
+	if at, ok := w.learned(tp); ok {
 		return at, nil
 	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -78,6 +81,13 @@ func (w *writer) from(ctx context.Context, tp eventlog.TopicPartition) (int64, e
 			return 0, err
 		}
 	}
+}
+
+func (w *writer) learned(tp eventlog.TopicPartition) (int64, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at, ok := w.known[tp]
+	return at, ok
 }
 
 func (w *writer) learn(tp eventlog.TopicPartition, next int64) {

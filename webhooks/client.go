@@ -20,7 +20,7 @@ const (
 	keptBody       = 16 << 10 // of the answer; no more is read
 	maxAnswerHead  = 64 << 10
 	idleConns      = 2048
-	idleConnsEach  = 32
+	idleConnsEach  = 128
 	idleConnTime   = 30 * time.Second
 	handshakeTime  = 10 * time.Second
 	userAgent      = "Weir-Webhooks/1"

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -135,8 +136,8 @@ func (m *mortal) live(t *testing.T, done <-chan struct{}) {
 // the log is made again, and what the receiver got beyond the history was in flight at a kill.
 func TestKilledAnywhere(t *testing.T) {
 	deliveries, endpoints, life := 150, 5, 400
-	if os.Getenv("WEIR_SOAK") != "" {
-		deliveries, life = 20_000, 40_000
+	if n, _ := strconv.Atoi(os.Getenv("WEIR_SOAK")); n > 0 { // WEIR_SOAK=20000 is 100,000 deliveries
+		deliveries, life = max(n, deliveries), max(2*n, life)
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
