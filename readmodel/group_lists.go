@@ -176,7 +176,7 @@ func (l *GroupLists) create(name string) string {
 // readParts sums up which parts the tables consist of: as long as it is the same, so are the rows.
 func (l *GroupLists) readParts(ctx context.Context) (uint64, error) {
 	var sum uint64
-	err := l.cfg.Conn.QueryRow(ctx, "SELECT groupBitXor(cityHash64(table, p.uuid, name)) FROM system.parts AS p "+
+	err := l.cfg.Conn.QueryRow(ctx, "SELECT groupBitXor(cityHash64(table, path)) FROM system.parts "+ // the path tells tables apart that exchanged names
 		"WHERE database = currentDatabase() AND active AND table IN ('error_groups', 'error_triage', 'error_aliases')").Scan(&sum)
 	if err != nil {
 		return 0, fmt.Errorf("looking for changes of the error groups: %w", err)
