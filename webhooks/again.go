@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"weir/eventlog"
 )
@@ -21,9 +24,10 @@ type Past struct {
 // again owes deliveries anew: the same ids, numbers that go on, one record each,
 // spread over time at a rate per second (0: at once).
 func (d *Decider) again(ctx context.Context, past []Past, records map[string]*record, perSecond float64) ([]Delivery, error) {
-	round := randomID()
-	start := d.now()
-	var made []Delivery
+	round, start := randomID(), d.now()
+	made := make([]Delivery, len(past))
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(atOnce)
 	for i, p := range past {
 		rec := records[p.ID]
 		if rec == nil {
@@ -35,14 +39,21 @@ func (d *Decider) again(ctx context.Context, past []Past, records map[string]*re
 		}
 		one := rec.with(o)
 		one.Cause, one.Control = round+":"+p.ID, d.dir.Next()
-		if err := d.append(ctx, one); err != nil {
-			return made, err
-		}
-		d.announce(ctx, one)
-		made = append(made, Delivery{ID: p.ID, EndpointID: p.EndpointID})
+		work.Go(func() error {
+			if err := d.append(ctx, one); err != nil {
+				return err
+			}
+			made[i] = Delivery{ID: p.ID, EndpointID: p.EndpointID}
+			d.announce(ctx, one)
+			return nil
+		})
 	}
-	return made, nil
+	err := work.Wait()
+	return slices.DeleteFunc(made, func(one Delivery) bool { return one.ID == "" }), err
 }
+
+// atOnce is how many records one request appends at once.
+const atOnce = 16
 
 // missed finds the occasions since a time that an endpoint would be told about and
 // was not, oldest first, at most limit. The deliveries are decided as if it had

@@ -153,6 +153,9 @@ const recentIDs = 4096
 
 // again says whether an id was among the last, and remembers it.
 func (r *recent) again(id [16]byte) bool {
+	if id == ([16]byte{}) { // of another producer
+		return false
+	}
 	if _, ok := r.known[id]; ok {
 		return true
 	}

@@ -74,6 +74,9 @@ func (m modules) folded(t schemas.Type) readmodel.ModuleStatus {
 			health = readmodel.Degraded
 		}
 	}
+	if lane := m.portal.lane; t == schemas.Webhook && lane != nil && health == readmodel.OK && len(lane.Problems()) > 0 {
+		health = readmodel.Degraded // some deliveries have stopped for good
+	}
 	return readmodel.ModuleStatus{
 		Health:      health,
 		LagRecords:  records,
