@@ -13,7 +13,7 @@ let group, occurrences = [], at = 0, raw = false;
 // found reads the group. A fingerprint is one project's: a link without the project, or with
 // another one, still leads the admin to it, and the page is about that project then.
 async function found() {
-  const ask = (id) => call(path, { query: { project_id: id, limit: 50 }, after: written });
+  const ask = (id) => call(path, { query: { project_id: id, limit: 20 }, after: written });
   try {
     return await ask(project);
   } catch (err) {
@@ -145,7 +145,7 @@ function list(answer) {
   place.firstElementChild.append(...rows);
   $("more").hidden = !answer.next_cursor;
   $("more").onclick = async () => {
-    const next = (await get(path, { project_id: project, limit: 50, cursor: answer.next_cursor })).occurrences;
+    const next = (await get(path, { project_id: project, limit: 20, cursor: answer.next_cursor })).occurrences;
     occurrences.push(...next.data);
     list(next);
     breakdown();

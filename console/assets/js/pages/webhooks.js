@@ -124,4 +124,8 @@ $("more").addEventListener("click", () => deliveries(true));
 $("add").addEventListener("click", create);
 $("recover").addEventListener("click", recover);
 addEventListener("popstate", () => location.reload());
-await Promise.all([endpoints().catch((err) => failed("endpoints-empty", err)), deliveries().catch((err) => failed("deliveries-empty", err))]);
+// Both are asked for at once; the deliveries appear when the endpoints have their place, so that nothing jumps.
+const listed = deliveries().catch((err) => failed("deliveries-empty", err));
+await endpoints().catch((err) => failed("endpoints-empty", err));
+await listed;
+$("deliveries-card").hidden = false;
