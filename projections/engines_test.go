@@ -187,6 +187,17 @@ func (c gatedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
+// drowsySink sleeps before the first insert of all.
+type drowsySink struct {
+	sink
+	sleep func()
+}
+
+func (s drowsySink) insert(ctx context.Context, token string, b Block) error {
+	s.sleep()
+	return s.sink.insert(ctx, token, b)
+}
+
 // A projector stands still as a whole, heartbeats and all, between its plan and
 // its insert, until its session has timed out and another has taken its
 // partition and gone on. When it wakes, what it inserts is there already, and
@@ -213,7 +224,8 @@ func TestStaleOwnerThroughASessionTimeout(t *testing.T) {
 	t.Cleanup(wakeUp)
 	stale := newProjector(t, e, 1)
 	stale.cfg.Log = log
-	stale.faultySink = func(s sink) sink { return &sleepySink{sink: s, asleep: asleep, wake: wake} }
+	sleep := sync.OnceFunc(func() { close(asleep); <-wake })
+	stale.faultySink = func(s sink) sink { return drowsySink{s, sleep} }
 	start(t, stale)
 	<-asleep
 	g.set(true)

@@ -45,6 +45,11 @@ type groups interface {
 // quarantined record belongs to, so that a dropped table is folded again from
 // the first offset, with tokens never used before.
 func live(ctx context.Context, conn driver.Conn, log groups, p Projection, o tables.Options) (tables.Generation, error) {
+	if err := ctx.Err(); err != nil {
+		return tables.Generation{}, err
+	}
+	ctx, cancel := steady(ctx)
+	defer cancel()
 	if err := makeShared(ctx, conn, o); err != nil {
 		return tables.Generation{}, err
 	}

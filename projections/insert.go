@@ -76,6 +76,8 @@ func insertSettings(token, fence string) clickhouse.Settings {
 // all of them, and refuses what it does not know.
 func newSink(ctx context.Context, conn driver.Conn, g tables.Generation, suffix string, slots chan struct{}) (*clickhouseSink, error) {
 	s := &clickhouseSink{conn: conn, fence: g.Fence(), suffix: suffix, slots: slots, known: map[string]bool{}}
+	ctx, cancel := steady(ctx)
+	defer cancel()
 	rows, err := conn.Query(ctx, "SELECT name FROM system.settings")
 	if err != nil {
 		return nil, fmt.Errorf("reading the settings ClickHouse knows: %w", err)

@@ -187,7 +187,12 @@ func (p *Projector) finishSwap(ctx context.Context, projection Projection, s *su
 
 // exec runs a statement that changes tables or their marks.
 func (p *Projector) exec(ctx context.Context, statement string) error {
-	err := p.faultyExec(statement, func() error { return p.cfg.ClickHouse.Exec(ctx, statement) })
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*lookTimeout)
+	defer cancel()
+	err := p.faultyExec(statement, func() error { return p.cfg.ClickHouse.Exec(steady, statement) })
 	if err != nil {
 		return fmt.Errorf("%.200s: %w", statement, err)
 	}

@@ -169,11 +169,11 @@ func TestRebuildThroughCrashes(t *testing.T) {
 	for range 10 {
 		fed.add(t, e, partitions)
 	}
-	f := &faults{rand: random, left: 40}
+	f := &faults{rand: random, left: 10}
 	stop := runWithFaults(t, e, partitions, f)
 	waitFolded(t, e, tallyProjection(), fed.ends...)
 	f.mu.Lock()
-	f.left = 80
+	f.left = 40
 	f.mu.Unlock()
 	if _, err := rebuildsOf(e, tallyProjection()).Ask(t.Context(), "tally", false); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,8 @@ type starts map[eventlog.TopicPartition]int64
 
 // readStarts reads those of one generation.
 func readStarts(ctx context.Context, conn driver.Conn, projection string, generation int) (starts, error) {
+	ctx, cancel := steady(ctx)
+	defer cancel()
 	rows, err := conn.Query(ctx, "SELECT topic, `partition`, max(`offset`) FROM fold_starts WHERE projection = ? AND generation = ? GROUP BY topic, `partition`",
 		projection, generation)
 	if err != nil {
@@ -41,6 +43,8 @@ func writeStarts(ctx context.Context, conn driver.Conn, projection string, gener
 	if len(begun) == 0 {
 		return nil
 	}
+	ctx, cancel := steady(ctx)
+	defer cancel()
 	t := tables.FoldStarts()
 	batch, err := conn.PrepareBatch(ctx, t.Insert(t.Name))
 	if err != nil {

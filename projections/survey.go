@@ -28,6 +28,11 @@ type survey struct {
 
 // look reads all tables with their marks: the whole state of every generation.
 func look(ctx context.Context, conn driver.Conn) (*survey, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := steady(ctx)
+	defer cancel()
 	s := &survey{at: time.Now(), tables: map[string]physical{}}
 	if err := conn.QueryRow(ctx, "SELECT now64(3)").Scan(&s.now); err != nil {
 		return nil, fmt.Errorf("asking ClickHouse for the time: %w", err)
@@ -47,6 +52,16 @@ func look(ctx context.Context, conn driver.Conn) (*survey, error) {
 		s.tables[t.name] = t
 	}
 	return s, rows.Err()
+}
+
+// lookTimeout bounds the small questions that are asked all the time.
+const lookTimeout = 10 * time.Second
+
+// steady is a context for a small question that is not cut short when ctx ends:
+// projectors come and go often, and the engine in library form has been seen to
+// end itself when connections are cut in the middle of a query.
+func steady(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
 }
 
 // live is the mark of the projection's first live table; false when there is none.

@@ -160,7 +160,7 @@ func start(t testing.TB, p *Projector) (stop func()) {
 // waitFolded waits until the checkpoints cover the positions.
 func waitFolded(t testing.TB, e *foldtest.Engines, p Projection, until ...eventlog.Position) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	m := NewMonitor(e.Log, e.Conn, []Projection{p}, testLogger(t), nil)
 	if err := m.Wait(ctx, p.Name, until); err != nil {

@@ -23,7 +23,9 @@ func TestVerify(t *testing.T) {
 	waitFolded(t, e, tallyProjection(), f.ends...)
 	verify := func() Verification {
 		t.Helper()
-		v, err := newProjector(t, e, partitions).Verify(t.Context(), "tally", nil)
+		other := newProjector(t, e, partitions) // as in another process
+		other.cfg.BlockRecords = blockRecords
+		v, err := other.Verify(t.Context(), "tally", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,14 +35,13 @@ func TestVerify(t *testing.T) {
 		t.Fatalf("verification of untouched tables: %+v", v)
 	}
 	fence := " SETTINGS log_comment = 'tally:1'"
-	for what, sql := range map[string]string{
-		"one row changed": "ALTER TABLE lines UPDATE value = value + 1 WHERE partition = 1 AND offset = 345 SETTINGS mutations_sync = 2",
-		"one row added":   "INSERT INTO tally" + fence + " VALUES ('another', 1, 1)",
+	for _, sql := range []string{
+		"ALTER TABLE lines UPDATE value = value + 1 WHERE partition = 1 AND offset = 345 SETTINGS mutations_sync = 2",
+		"INSERT INTO tally" + fence + " VALUES ('another', 1, 1)",
 	} {
 		if err := e.Conn.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %s", what, verify().Differences)
 	}
 	f.add(t, e, partitions)
 	waitFolded(t, e, tallyProjection(), f.ends...)
