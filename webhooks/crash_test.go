@@ -137,7 +137,7 @@ func (m *mortal) live(t *testing.T, done <-chan struct{}) {
 func TestKilledAnywhere(t *testing.T) {
 	deliveries, endpoints, life := 150, 5, 400
 	if n, _ := strconv.Atoi(os.Getenv("WEIR_SOAK")); n > 0 { // WEIR_SOAK=20000 is 100,000 deliveries
-		deliveries, life = max(n, deliveries), max(2*n, life)
+		deliveries, life = max(n, deliveries), max(10*n, life)
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // quickDelays make a schedule of seconds one of milliseconds.
-var quickDelays = []time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
+var quickDelays = []time.Duration{10 * time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second}
 
 func startBroker(t testing.TB) *broker.Broker {
 	t.Helper()
