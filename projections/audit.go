@@ -59,7 +59,7 @@ type Auditor struct {
 // a read timeout of AnswerTimeout.
 func NewAuditor(log *eventlog.Log, conn driver.Conn, audited []Audited, logger *slog.Logger, r prometheus.Registerer) *Auditor {
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "weir", Subsystem: "audit", Name: name, Help: help}, labels)
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "weir", Subsystem: "fold", Name: name, Help: help}, labels)
 	}
 	a := &Auditor{
 		log: log, conn: conn, audited: audited, logger: logger,
