@@ -220,9 +220,10 @@ func (o owned) current() error {
 	return o.other.current()
 }
 
-// align takes two generations into custody and folds both up to one vector. A
-// live generation of another version, or one that has lost checkpoints, is only kept where it is, and the other one
-// is folded up to there at least.
+// align takes two generations into custody and folds both up to one vector. To
+// swap, or when the live generation is of another version or has lost
+// checkpoints, that one is only kept where it is, and the other one is folded up
+// to there at least.
 func (p *Projector) align(ctx context.Context, projection Projection, live, other filling, marked string, m tables.Mark) (owned, vector, error) {
 	if _, err := p.hold(ctx, marked, m, tables.HoldAll); err != nil {
 		return owned{}, nil, err
@@ -239,7 +240,7 @@ func (p *Projector) align(ctx context.Context, projection Projection, live, othe
 		o.live.release()
 		return o, nil, err
 	}
-	at, err := p.alignOwned(ctx, projection, o)
+	at, err := p.alignOwned(ctx, projection, o, m)
 	if err == nil {
 		err = o.current()
 	}
@@ -250,7 +251,7 @@ func (p *Projector) align(ctx context.Context, projection Projection, live, othe
 	return o, at, nil
 }
 
-func (p *Projector) alignOwned(ctx context.Context, projection Projection, o owned) (vector, error) {
+func (p *Projector) alignOwned(ctx context.Context, projection Projection, o owned, m tables.Mark) (vector, error) {
 	atOther, err := o.other.settle(ctx)
 	if err != nil {
 		return nil, err
@@ -259,12 +260,17 @@ func (p *Projector) alignOwned(ctx context.Context, projection Projection, o own
 	if err != nil {
 		return nil, err
 	}
-	if lost || o.live.filling.Version != projection.Version {
+	if lost || m.State == tables.Swapping || o.live.filling.Version != projection.Version {
 		atLive, err := o.live.furthest(ctx)
 		if err != nil {
 			return nil, err
 		}
 		to := ahead(atOther, atLive)
+		if m.Accept { // the live generation may be past the end of a log that was made anew
+			if err := p.withinLog(ctx, to); err != nil {
+				return nil, err
+			}
+		}
 		return to, o.other.foldTo(ctx, atOther, to)
 	}
 	atLive, err := o.live.settle(ctx)
@@ -276,6 +282,22 @@ func (p *Projector) alignOwned(ctx context.Context, projection Projection, o own
 		return nil, err
 	}
 	return to, o.other.foldTo(ctx, atOther, to)
+}
+
+// withinLog takes back what is past the ends of the log.
+func (p *Projector) withinLog(ctx context.Context, at vector) error {
+	for tp := range at {
+		bounds, err := p.cfg.Log.Bounds(ctx, tp.Topic)
+		if err != nil {
+			return err
+		}
+		for _, b := range bounds {
+			if b.Partition == tp.Partition {
+				at[tp] = min(at[tp], b.End)
+			}
+		}
+	}
+	return nil
 }
 
 // swap makes the generation that is being built live: both are held at one

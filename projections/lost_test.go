@@ -127,3 +127,36 @@ func TestFiveProjectors(t *testing.T) {
 	waitFolded(t, e, tallyProjection(), f.ends...)
 	checkGeneration(t, e, partitions, f.next, 2)
 }
+
+// Tables that were filled from a longer log are replaced by a rebuild that is
+// accepted, though their own partition is halted.
+func TestRebuildAfterTheLogWasMadeAnew(t *testing.T) {
+	e := foldtest.Start(t, 1)
+	var f feeder
+	f.add(t, e, 1)
+	stop := start(t, newProjector(t, e, 1))
+	waitFolded(t, e, tallyProjection(), f.ends...)
+	stop()
+	m, err := e.Log.Join(t.Context(), Group("tally", 1), []string{topicUnderTest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := m.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Advance(t.Context(), topicPartition(topicUnderTest, 0), 1000); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	start(t, newProjector(t, e, 1))
+	if _, err := rebuildsOf(e, tallyProjection()).Ask(t.Context(), "tally", true); err != nil {
+		t.Fatal(err)
+	}
+	waitSurvey(t, e, "generation 2 is live", swapped(2))
+	f.add(t, e, 1)
+	waitFolded(t, e, tallyProjection(), f.ends...)
+	checkGeneration(t, e, 1, f.next, 2)
+}

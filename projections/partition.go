@@ -58,10 +58,10 @@ func (f *partition) advice(err error) error {
 	switch {
 	case errors.Is(err, eventlog.ErrBehindRetention):
 		return fmt.Errorf("%w; these records are gone, nothing was skipped: keep the log longer than projectors may be away, "+
-			"and drop the tables of projection %s to fold what is left from the start", err, f.projection.Name)
+			"and fold what is left into new tables with weir rebuild %s --accept", err, f.projection.Name)
 	case errors.Is(err, eventlog.ErrPastEnd):
 		return fmt.Errorf("%w; the log is shorter than what %s has folded: restore the log, "+
-			"or drop the tables of projection %s to fold this log from the start", err, group, f.projection.Name)
+			"or fold this log into new tables with weir rebuild %s --accept", err, group, f.projection.Name)
 	case errors.Is(err, eventlog.ErrCorrupt):
 		return fmt.Errorf("%w; restore this part of the log from a replica or a backup, "+
 			"nothing after it is folded in this partition until then; other partitions go on. "+
