@@ -11,8 +11,16 @@ set -- --path /var/lib/clickhouse --log-level information \
 	--structure 'line String' --input-format LineAsString \
 	--query 'SYSTEM START LISTEN TCP' --query 'SYSTEM START LISTEN HTTP' \
 	--query 'select count() from table'
-if [ -e /opt/clickhouse ]; then
-	exec /opt/clickhouse local "$@" </tmp/stdin
-fi
-export WEIR_CLICKHOUSE_CHILD=/opt/libchdb.so
-exec /opt/engine "$@" </tmp/stdin
+# The engine in library form can end itself when a client is killed in the middle of a query;
+# weir restarts its child then, and so does this.
+trap 'kill "$engine" 2>/dev/null; exit 0' TERM INT
+while :; do
+	if [ -e /opt/clickhouse ]; then
+		/opt/clickhouse local "$@" </tmp/stdin &
+	else
+		WEIR_CLICKHOUSE_CHILD=/opt/libchdb.so /opt/engine "$@" </tmp/stdin &
+	fi
+	engine=$!
+	wait "$engine" || true
+	echo "entrypoint: the engine ended; it is started again" >&2
+done

@@ -29,8 +29,9 @@ base() {
 		cp -L "$(command -v "$tool")" "$root/bin/$tool"
 	done
 	libraries "$root" "$root"/bin/*
-	# glibc loads these by name when it resolves host names.
-	for library in libnss_files.so.2 libnss_dns.so.2 libresolv.so.2; do
+	# glibc loads the first three by name when it resolves host names; the others are what the
+	# compression libraries inside Kafka's jars ask for when they are unpacked.
+	for library in libnss_files.so.2 libnss_dns.so.2 libresolv.so.2 libpthread.so.0 libdl.so.2 librt.so.1 libm.so.6 libgcc_s.so.1; do
 		path=$(ldconfig -p | sed -n "s|.*$library (libc6,x86-64.*=> ||p" | head -n 1)
 		[ -z "$path" ] || { mkdir -p "$root$(dirname "$path")" && cp -nL "$path" "$root$path"; }
 	done
