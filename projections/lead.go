@@ -95,6 +95,10 @@ func (p *Projector) step(ctx context.Context, projection Projection) error {
 	}
 	switch m.State {
 	case tables.Building:
+		// Before its group is joined: a table that is missing afterwards was dropped by somebody.
+		if err := p.completeBuilding(ctx, projection, s, m.Generation); err != nil {
+			return err
+		}
 		return p.compareWhenThere(ctx, projection, live, m)
 	case tables.Swapping:
 		return p.swap(ctx, projection, live, m)
