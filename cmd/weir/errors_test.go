@@ -21,7 +21,7 @@ func runWeir(args ...string) (code int, stdout, stderr string) {
 func TestErrorsExplain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "payload.json")
 	for payload, says := range map[string]string{
-		`{"name":"TypeError","message":"x of 4711","stack":"TypeError: x\n    at pay (/srv/shop/pay.js:3:1)"}`:     "pay",
+		`{"name":"TypeError","message":"x of 4711","stack":"TypeError: x\n    at pay (/srv/shop/pay.js:3:1)"}`:      "pay",
 		`{"type":"error","ts":"2026-11-21T09:00:00Z","data":{"name":"TypeError","message":"card 4711 is unknown"}}`: "4711",
 		`no JSON at all`: "decided by",
 	} {
