@@ -22,8 +22,8 @@
 //   - the window covers what others insert while a paused projector sleeps
 //     between its last check of membership and its insert. The check is made
 //     again when more than a second passed since the plan, so the pause must
-//     fall between two adjacent calls and outlast the whole window (10,000
-//     blocks of one table) to do harm.
+//     fall between two adjacent calls and outlast the whole window (see
+//     TokenWindow) to do harm.
 //
 // A record that a fold refuses, or that makes it panic, goes to the quarantine
 // table in the same block, and the partition goes on. ClickHouse being away

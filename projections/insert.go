@@ -25,6 +25,14 @@ const insertTimeout = 2 * time.Minute
 // an answer may be silent for as long as one insert or one digest takes.
 const AnswerTimeout = 10 * time.Minute
 
+// TokenWindow is how many insert tokens a table must remember (tables.Options.DeduplicationWindow)
+// when its projection folds that many partitions: each makes at most one block per linger, and a
+// block may be repeated for as long as its first answer may take to come.
+func TokenWindow(partitions int) int {
+	blocks := partitions * int(AnswerTimeout/linger)
+	return max(blocks, tables.DefaultDeduplicationWindow)
+}
+
 // clickhouseSink inserts into the tables of one generation.
 type clickhouseSink struct {
 	conn   driver.Conn

@@ -78,7 +78,13 @@ func (p *portal) rebuilds() projections.Rebuilds {
 }
 
 // tableOptions: the child's data is the only copy there is; a server's durability is its operator's choice.
-func (p *portal) tableOptions() tables.Options { return tables.Options{Fsync: p.engine != nil} }
+func (p *portal) tableOptions() tables.Options {
+	partitions := 0 // of the history, which folds the most
+	for _, topic := range eventlog.EventsTopics() {
+		partitions += p.log.Partitions(topic)
+	}
+	return tables.Options{Fsync: p.engine != nil, DeduplicationWindow: projections.TokenWindow(partitions)}
+}
 
 // projectionRoutes are the admin's wishes about read models; the caller has checked that it is the admin.
 func (p *portal) projectionRoutes(r chi.Router) error {
