@@ -168,6 +168,10 @@ func (p *portal) openData(context.Context) error {
 	}
 	p.dir = dir
 	p.parts.Push("data folder", func(context.Context) error { return dir.Close() })
+	if len(p.cfg.KafkaBrokers) > 0 && p.cfg.MasterKey == "" {
+		p.logger.Warn("the master key is this data folder's own: projects made here can be opened by no other process of the same log",
+			"file", dir.Path("master.key"), "do", "give every process the same WEIR_MASTER_KEY")
+	}
 	p.keys, err = loadSecrets(p.cfg, dir)
 	return err
 }
