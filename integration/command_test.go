@@ -48,7 +48,7 @@ func TestBadInputToTheCommand(t *testing.T) {
 		{"data folder read-only", nil, local(readOnly(t)), 1, []string{"cannot be", "--data"}, 10 * time.Second},
 		{"data folder in use", nil, local(running.data), 1, []string{running.data, "in use", "stop that one", "--data"}, 10 * time.Second},
 		{"port taken", nil, []string{"serve", "--data", fresh(), "--http", taken.Addr().String()}, 1, []string{taken.Addr().String(), "in use", "--http"}, 10 * time.Second},
-		{"address that is none", nil, []string{"serve", "--data", fresh(), "--http", "nowhere"}, 1, []string{"nowhere", "--http"}, 10 * time.Second},
+		{"address that is none", nil, []string{"serve", "--data", fresh(), "--http", "nowhere"}, 2, []string{"nowhere", "--http", "host:port"}, 10 * time.Second},
 		{"broker unreachable", []string{"WEIR_KAFKA_BROKERS=" + closed.Addr().String()}, local(fresh()), 1, []string{closed.Addr().String(), "WEIR_KAFKA_BROKERS"}, 50 * time.Second},
 		{"engine not to be had", []string{"PATH=/nonexistent", "WEIR_CACHE_DIR=" + fresh(), "WEIR_CLICKHOUSE_PROGRAM="}, local(fresh()), 1, []string{"clickhouse", "npm", "PATH"}, 20 * time.Second},
 		{"engine program that is none", nil, local(fresh(), "--clickhouse-program", file), 1, []string{file}, 20 * time.Second},

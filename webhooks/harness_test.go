@@ -205,7 +205,7 @@ func newReceiver(t testing.TB, answer func(http.ResponseWriter, *http.Request, i
 	return r
 }
 
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func (r *receiver) next(t testing.TB) seen {
 	t.Helper()

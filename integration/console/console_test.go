@@ -159,16 +159,17 @@ func (s *portal) node(modules string, env ...string) {
 type output struct {
 	mu      sync.Mutex
 	buf     bytes.Buffer
-	serving chan struct{}
+	serving chan struct{} // closed once; nil for who does not serve
+	said    bool
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.buf.Write(p)
-	if o.serving != nil && servingLine.Match(o.buf.Bytes()) {
+	if o.serving != nil && !o.said && servingLine.Match(o.buf.Bytes()) {
 		close(o.serving)
-		o.serving = nil
+		o.said = true
 	}
 	return len(p), nil
 }
