@@ -45,6 +45,10 @@ type Config struct {
 	// a 404 instead of an empty list; nil: not checked.
 	Projects func(projectID string) bool
 
+	// Generation is that of a projection's live tables, 0 while it is not known;
+	// false when there is no such projection. It must answer at once. nil: there is none.
+	Generation func(projection string) (int, bool)
+
 	// HistoryLag is how old the oldest event not yet in the events table is, false
 	// when that is not known; nil: never known. It only bounds how far back a
 	// tail looks for events that become visible late.
@@ -86,6 +90,9 @@ func New(cfg Config) *Reader {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Generation == nil {
+		cfg.Generation = func(string) (int, bool) { return 0, false }
+	}
 	return &Reader{cfg: cfg, log: cfg.Logger, stats: newMetrics(cfg.Registerer), closed: make(chan struct{})}
 }
 
@@ -97,9 +104,10 @@ func setDefault[T comparable](v *T, to T) {
 }
 
 // Routes mounts the endpoints on r, with their full paths. Status needs no
-// key, all else a bearer with the scope read.
+// key, the quarantine the admin, all else a bearer with the scope read.
 func (rd *Reader) Routes(r chi.Router) {
 	rd.statusRoutes(r)
+	r.Group(rd.adminRoutes)
 	r.Group(func(r chi.Router) {
 		r.Use(httpapi.RequireScope(rd.cfg.Auth, httpapi.ScopeRead))
 		r.Get("/api/events", rd.serve(History, rd.listEvents))

@@ -79,6 +79,8 @@ func statements() []struct {
 		{"costs by day and currency alone, next page", CostsQuery{Project: "prj_one", After: []string{"2026-11-20", "EUR"}, Limit: 50}.statement()},
 		{"rejections", RejectionsQuery{Project: "prj_one", Limit: 50}.statement()},
 		{"rejections, all filters, next page", RejectionsQuery{Project: "prj_one", Types: []string{"log"}, From: from, To: to, After: &rejectionKey{5, "log", "data: required"}, Limit: 50}.statement()},
+		{"quarantine", QuarantineQuery{Projection: "costs", Generation: 2, Limit: 50}.statement()},
+		{"quarantine, next page", QuarantineQuery{Projection: "costs", Generation: 2, After: &quarantineKey{5, "weir.events.cost", 1, 9}, Limit: 50}.statement()},
 	}
 }
 

@@ -36,6 +36,7 @@ func (p *portal) startRead(r chi.Router) error {
 			_, known := p.directory.Project(id)
 			return known
 		},
+		Generation: p.liveGeneration,
 		HistoryLag: p.historyLag,
 		Logger:     p.logger,
 		Registerer: p.registry,
@@ -70,4 +71,18 @@ func (p *portal) historyLag() (time.Duration, bool) {
 		return 0, false
 	}
 	return time.Duration(progress.LagSeconds * float64(time.Second)), true
+}
+
+// liveGeneration is that of a projection's live tables, as of the monitor's last look.
+func (p *portal) liveGeneration(name string) (int, bool) {
+	for _, projection := range allProjections() {
+		if projection.Name == name {
+			progress, err := p.monitor.Progress(name)
+			if err != nil {
+				return 0, true // not looked at yet
+			}
+			return progress.Generation, true
+		}
+	}
+	return 0, false
 }
