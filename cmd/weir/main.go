@@ -27,20 +27,21 @@ const (
 
 // commands is the command line; each field is a verb and its type stands in the file of its name.
 type commands struct {
-	Serve    serveCmd    `cmd:"" help:"Run the portal: by default every role in one process, on embedded engines."`
-	Project  projectCmd  `cmd:"" help:"Create and list projects."`
-	Key      keyCmd      `cmd:"" help:"Create, list and revoke API keys."`
-	Send     sendCmd     `cmd:"" help:"Sign and send files: NDJSON events, or plain log lines as log events."`
-	Tail     tailCmd     `cmd:"" help:"Print a project's events as they arrive."`
-	Demo     demoCmd     `cmd:"" help:"Send a believable day of all 13 types, to look at the console with."`
-	Errors   errorsCmd   `cmd:"" help:"Explain how an exception groups; preview another grouping algorithm."`
-	Webhooks webhooksCmd `cmd:"" help:"Tools for people who write webhook receivers."`
-	Doctor   doctorCmd   `cmd:"" help:"Say what is running, what it survives, and the effective configuration."`
-	Rebuild  rebuildCmd  `cmd:"" help:"Fold a read model again from the log, beside the live one, and swap it in."`
-	Verify   verifyCmd   `cmd:"" help:"Fold the log again and compare it with a read model, row for row."`
-	Engine   engineCmd   `cmd:"" help:"Find or fetch the ClickHouse engine ahead of the first start."`
-	Bench    benchCmd    `cmd:"" help:"Measure a gateway: events per second, latency, processor time."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Serve      serveCmd      `cmd:"" help:"Run the portal: by default every role in one process, on embedded engines."`
+	Project    projectCmd    `cmd:"" help:"Create and list projects."`
+	Key        keyCmd        `cmd:"" help:"Create, list and revoke API keys."`
+	Send       sendCmd       `cmd:"" help:"Sign and send files: NDJSON events, or plain log lines as log events."`
+	Tail       tailCmd       `cmd:"" help:"Print a project's events as they arrive."`
+	Demo       demoCmd       `cmd:"" help:"Send a believable day of all 13 types, to look at the console with."`
+	Errors     errorsCmd     `cmd:"" help:"Explain how an exception groups; preview another grouping algorithm."`
+	Webhooks   webhooksCmd   `cmd:"" help:"Tools for people who write webhook receivers."`
+	Doctor     doctorCmd     `cmd:"" help:"Say what is running, what it survives, and the effective configuration."`
+	Rebuild    rebuildCmd    `cmd:"" help:"Fold a read model again from the log, beside the live one, and swap it in."`
+	Verify     verifyCmd     `cmd:"" help:"Fold the log again and compare it with a read model, row for row."`
+	Quarantine quarantineCmd `cmd:"" help:"List records that read models could not fold."`
+	Engine     engineCmd     `cmd:"" help:"Find or fetch the ClickHouse engine ahead of the first start."`
+	Bench      benchCmd      `cmd:"" help:"Measure a gateway: events per second, latency, processor time."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
 func main() {
