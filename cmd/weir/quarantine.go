@@ -88,7 +88,7 @@ func (c *quarantineListCmd) newest(ctx context.Context, server *client.Client, n
 // quarantine prints a line per record, and what can be done about them.
 func (t *terminal) quarantine(records []quarantined) error {
 	if len(records) == 0 {
-		t.notef("Nothing is in quarantine: every record before the checkpoints is folded. There is nothing to retry.\n")
+		t.notef("Nothing is in quarantine, so there is nothing to retry. (What ever is, is retried by a rebuild after a fix: see --help.)\n")
 		return nil
 	}
 	w := tabwriter.NewWriter(t.out, 0, 4, 2, ' ', 0)
