@@ -111,6 +111,10 @@ await step("first visit: a project, its key once, four programs that work, recei
     if (ran.length === 1) await desk.waitForSelector('#receiving[data-state="receiving"]', { timeout: 60000 });
   }
   fs.rmSync(dir, { recursive: true });
+  // The list is as of its opening: it is opened when the last program's event is folded.
+  const project = await text(desk, "#made-id");
+  await desk.waitForFunction(async ([id, n]) => (await (await fetch("/console/api/events?limit=50&project_id=" + id)).json()).data?.length === n,
+    [project, ran.length], { polling: 200 });
   await desk.click("#go");
   await desk.waitForFunction((n) => document.querySelectorAll("#rows tr").length === n, ran.length);
   await desk.goto(base + "/start");
