@@ -61,6 +61,9 @@ func Addr(t testing.TB) string {
 	return shared.server.NativeAddr()
 }
 
+// restartTime is how long an engine that ended may take to answer again.
+const restartTime = 30 * time.Second
+
 // Database creates a database for this test alone, dropped when the test ends.
 func Database(t testing.TB) (addr, name string) {
 	t.Helper()
@@ -68,8 +71,14 @@ func Database(t testing.TB) (addr, name string) {
 	name = "test_" + strings.ToLower(rand.Text())
 	conn := connect(t, addr, "default")
 	defer conn.Close()
-	ctx := context.Background()
-	if err := conn.Exec(ctx, "create database "+name+" engine Atomic"); err != nil {
+	create := func() error {
+		return conn.Exec(context.Background(), "create database if not exists "+name+" engine Atomic")
+	}
+	err := create()
+	for until := time.Now().Add(restartTime); err != nil && time.Now().Before(until); err = create() {
+		time.Sleep(100 * time.Millisecond) // an engine that another test brought down is being restarted
+	}
+	if err != nil {
 		t.Fatalf("making a test database: %v", err)
 	}
 	t.Cleanup(func() { drop(t, addr, name) })
