@@ -75,6 +75,9 @@ func Database(t testing.TB) (addr, name string) {
 		return conn.Exec(context.Background(), "create database if not exists "+name+" engine Atomic")
 	}
 	err := create()
+	if err != nil {
+		t.Logf("the shared engine does not answer, as after an abort that another test brought about: %v", err)
+	}
 	for until := time.Now().Add(restartTime); err != nil && time.Now().Before(until); err = create() {
 		time.Sleep(100 * time.Millisecond) // an engine that another test brought down is being restarted
 	}
