@@ -92,6 +92,8 @@ func (p *kafkaProcess) format(ctx context.Context, clusterID string, properties 
 
 func (p *kafkaProcess) command(ctx context.Context, class string, args ...string) *exec.Cmd {
 	options := append(strings.Fields(heapOptions+" "+jvmOptions), "-Dlog4j2.configurationFile="+p.file("log4j2.xml"),
+		// What a killed JVM had unpacked (the native parts of its compressors) goes with the test's folder.
+		"-Djava.io.tmpdir="+p.dir, "-XX:-UsePerfData",
 		"-cp", filepath.Join(p.jars, "*"), class)
 	cmd := exec.CommandContext(ctx, p.java, append(options, args...)...) //nolint:gosec // Java as found on PATH
 	cmd.Dir = p.dir
