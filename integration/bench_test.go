@@ -9,7 +9,7 @@ import (
 // TestBench: the benchmark measures what it starts, ours and the baseline, and a server that runs already.
 func TestBench(t *testing.T) {
 	s := serve(t)
-	short := []string{"bench", "ingest", "--json", "--batch", "20", "--types", "mixed", "--connections", "2", "--duration", "300ms", "--warmup", "100ms"}
+	short := []string{"bench", "ingest", "--json", "--batch", "20", "--types", "mixed", "--connections", "2", "--duration", "2s", "--warmup", "300ms"}
 	for name, args := range map[string][]string{
 		"weir": {"--paced", "0.5"}, "baseline": {"--subject", "baseline"}, "target": {"--target", s.base(), "--data", s.data},
 	} {
