@@ -222,14 +222,23 @@ func TestFlakyLog(t *testing.T) {
 	t.Logf("seed %d", seed)
 	log := openLog(t, startBroker(t))
 	b := newBook()
-	fails := func(id string) bool { return int(id[len(id)-1])%3 == 0 } // not so many that the breaker opens
+	// An endpoint is sent fewer deliveries than break it, however many fail in a row.
+	const each, endpoints = breakAfter - 1, 15
+	var mu sync.Mutex
+	random, fails := rand.New(rand.NewPCG(seed, 1)), map[string]bool{}
 	r := newReceiver(t, func(w http.ResponseWriter, req *http.Request, n int) {
-		if n == 0 && fails(req.Header.Get("webhook-id")) {
+		mu.Lock()
+		defer mu.Unlock()
+		id := req.Header.Get("webhook-id")
+		if n == 0 && random.IntN(3) == 0 {
+			fails[id] = true
 			w.WriteHeader(503)
 		}
 	})
-	b.add("ep_1", KindHTTP, r.URL)
-	ids := decide(t, NewDecider(log, b, nil), 60, Occasion{Type: "deploy.succeeded"})
+	for i := range endpoints {
+		b.add(fmt.Sprintf("ep_%d", i), KindHTTP, r.URL)
+	}
+	ids := decide(t, NewDecider(log, b, nil), each, Occasion{Type: "deploy.succeeded"})
 	m := newMortal(log, b, -1, false)
 	m.flaky = rand.New(rand.NewPCG(seed, 0))
 	l := startLane(t, m, b)
@@ -237,7 +246,7 @@ func TestFlakyLog(t *testing.T) {
 	l.stop()
 	for _, id := range ids {
 		want := 1
-		if fails(id) {
+		if fails[id] {
 			want = 2
 		}
 		if n := len(byID[id]); n != want || r.counts[id] != want {

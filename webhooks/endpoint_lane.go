@@ -17,8 +17,9 @@ const (
 	mostWaiting = 4096
 	waitGoal    = 5 * time.Second // more than it can send in this time is moved
 
-	// After breakAfter failures in a row nothing is sent for breakFirst, doubling
-	// up to breakLongest, and then one attempt at a time until one succeeds.
+	// After breakAfter failures in a row nothing is sent for breakFirst, and then one
+	// attempt at a time until one succeeds; each that fails doubles the pause, up to
+	// breakLongest.
 	breakAfter   = 5
 	breakFirst   = 10 * time.Second
 	breakLongest = 10 * time.Minute
@@ -48,6 +49,7 @@ type endpointLane struct {
 	proven   bool    // an attempt succeeded since the last failure
 	failures int     // in a row
 	broken   time.Time
+	breaks   int           // how often it broke
 	failing  time.Time     // since when every attempt failed
 	latency  time.Duration // of an attempt, smoothed
 	limiter  *rate.Limiter
@@ -74,7 +76,7 @@ func (e *endpointLane) offer(t *task, ep *Endpoint) (wait time.Duration, reason 
 		if open := e.broken.Sub(now); open > 0 {
 			return spread(open), movedBroken
 		}
-		if e.workers > 0 || len(e.queue) > 0 { // one probes
+		if e.workers+len(e.queue) >= e.room() { // one probes, and a few wait for what it finds
 			return spread(breakFirst), movedBroken
 		}
 	}
@@ -202,7 +204,7 @@ func (e *endpointLane) send(t *task) {
 		release()
 		return
 	}
-	ep, err := e.enter()
+	ep, breaks, err := e.enter()
 	if ep == nil {
 		l.flights.Release(1)
 		if err == nil {
@@ -218,7 +220,7 @@ func (e *endpointLane) send(t *task) {
 	out := l.try(t.turn.finishing, t.rec, t.owed, ep)
 	l.metrics.flying.Dec()
 	l.flights.Release(1)
-	moved := e.leave(ep.Version, out)
+	moved := e.leave(ep.Version, breaks, out)
 	for _, m := range moved {
 		if !e.begin(m) { // of a turn that is over
 			m.drop()
@@ -236,21 +238,21 @@ func (e *endpointLane) send(t *task) {
 }
 
 // enter reads the endpoint as it is now and counts the attempt under its version,
-// both under the lock that await takes.
-func (e *endpointLane) enter() (*Endpoint, error) {
+// both under the lock that await takes. leave wants breaks back.
+func (e *endpointLane) enter() (ep *Endpoint, breaks int, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	ep, known, err := e.lane.cfg.Directory.Endpoint(e.id)
 	if err != nil || !known || !ep.Enabled {
-		return nil, err
+		return nil, 0, err
 	}
 	e.versions[ep.Version]++
-	return ep, nil
+	return ep, e.breaks, nil
 }
 
 // leave learns from an attempt and returns the deliveries that must go elsewhere,
 // because the endpoint broke.
-func (e *endpointLane) leave(version int, out outcome) (moved []*task) {
+func (e *endpointLane) leave(version, breaks int, out outcome) (moved []*task) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.versions[version]--; e.versions[version] == 0 {
@@ -273,6 +275,9 @@ func (e *endpointLane) leave(version int, out outcome) (moved []*task) {
 		e.hire()
 		return nil
 	}
+	if e.failures >= breakAfter && breaks != e.breaks {
+		return nil // it began before the endpoint broke: it says nothing new
+	}
 	e.fail(out)
 	if e.failures >= breakAfter {
 		moved, e.queue = e.queue, nil
@@ -288,6 +293,7 @@ func (e *endpointLane) fail(out outcome) {
 		e.failing = out.started
 	}
 	if over := e.failures - breakAfter; over >= 0 {
+		e.breaks++
 		e.broken = time.Now().Add(spread(min(breakFirst<<min(over, 10), breakLongest)))
 	}
 }

@@ -205,7 +205,7 @@ func newReceiver(t testing.TB, answer func(http.ResponseWriter, *http.Request, i
 	return r
 }
 
-const patience = 2 * time.Minute
+const patience = 30 * time.Second
 
 func (r *receiver) next(t testing.TB) seen {
 	t.Helper()

@@ -54,8 +54,7 @@ func (t *turn) recall(readers []*reader) (*past, error) {
 		return nil, err
 	}
 	p := &past{made: map[identity]attempted{}, moved: map[identity]standing{}}
-	topics := append(t.lane.topics()[1:], attemptsTopic)
-	for _, topic := range topics {
+	for _, topic := range slices.Concat(t.lane.topics()[1:], []string{attemptsTopic}) {
 		for partition := range t.lane.cfg.Log.Partitions(topic) {
 			tp := eventlog.TopicPartition{Topic: topic, Partition: partition}
 			from, err := t.lane.cfg.Log.OffsetAt(t.reading, topic, partition, since)
