@@ -40,6 +40,7 @@ var onlyIn = map[string][]string{
 	"github.com/segmentio/kafka-go":               {"weir/eventlog", "weir/integration", "weir/ingest/baseline"}, // the baseline is what the door is measured against
 	"github.com/twmb/franz-go/pkg/kfake":          {"weir/internal/broker", "weir/integration"},
 	"github.com/ebitengine/purego":                {"weir/internal/clickhouse"},
+	"github.com/creack/pty":                       {"weir/internal/clickhouse"},
 	"github.com/alecthomas/kong":                  {"weir/cmd/weir"},
 	"github.com/testcontainers/testcontainers-go": {"weir/integration"},
 }

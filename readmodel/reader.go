@@ -141,12 +141,7 @@ func (rd *Reader) serve(projection string, h func(http.ResponseWriter, *http.Req
 // query runs a statement read-only and within bounds and calls scan for each
 // row. Errors are answers already: see queryError.
 func (rd *Reader) query(ctx context.Context, name string, s Statement, scan func(driver.Rows) error) error {
-	if err := ctx.Err(); err != nil {
-		return queryError(err)
-	}
-	// A client that goes away does not cut its query, which ends by itself within queryTime: the engine
-	// in library form has been seen to end when a connection is cut in the middle of a query.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	start := time.Now()
 	err := run(clickhouse.Context(ctx, clickhouse.WithSettings(querySettings())), rd.cfg.Conn, s, scan)

@@ -56,9 +56,7 @@ func (p *portal) startClickHouse(ctx context.Context) error {
 		}
 		return nil
 	})
-	// Before any pool opens on it: the engine in library form aborts when a client names a database
-	// that is not there (an exception in its handshake that nothing catches).
-	return p.makeDatabase(ctx)
+	return nil
 }
 
 // clickHouse is where the read models are and who we are there.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/creack/pty"
 
 	"weir/internal/child"
 )
@@ -21,8 +22,8 @@ const readyTimeout = 60 * time.Second
 // process is one run of the engine.
 type process struct {
 	*child.Process
-	stdin  io.Closer
-	output *output
+	terminal io.Closer // its standard input; the engine ends when this is closed
+	output   *output
 }
 
 func startProcess(engine Engine, args []string) (*process, error) {
@@ -30,12 +31,15 @@ func startProcess(engine Engine, args []string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{output: &output{}}
-	cmd.Stdout, cmd.Stderr = p.output, p.output
-	if p.stdin, err = cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("starting ClickHouse: %w", err)
+	ours, its, err := pty.Open()
+	if err != nil {
+		return nil, fmt.Errorf("making a terminal for ClickHouse: %w; mount /dev/pts, or %s", err, whatToInstall)
 	}
+	defer its.Close()
+	p := &process{output: &output{}, terminal: ours}
+	cmd.Stdin, cmd.Stderr = its, p.output // its output is a session's greetings and prompts
 	if p.Process, err = child.Start(cmd); err != nil {
+		_ = ours.Close()
 		return nil, fmt.Errorf("starting ClickHouse (%s): %w", engine, err)
 	}
 	return p, nil
@@ -81,7 +85,7 @@ func (p *process) end(ctx context.Context, grace time.Duration) {
 		p.Kill()
 		return
 	}
-	_ = p.stdin.Close()
+	_ = p.terminal.Close()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -109,6 +113,9 @@ func (p *process) ready(ctx context.Context, addr, token string) error {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		if last = probe(ctx, addr, token); last == nil {
 			return nil
+		}
+		if text := p.output.String(); strings.Contains(text, "Exception") { // a session goes on after an error
+			return fmt.Errorf("ClickHouse does not listen on %s: %s", addr, text)
 		}
 		if err := pause(ctx, wait); err != nil {
 			select {

@@ -37,6 +37,7 @@ func settings(dataDir, token string, memoryLimit int64) []setting {
 			{name: "errorlog", value: filepath.Join(dataDir, "clickhouse.err.log")},
 			number("size", logFileSize),
 			number("count", 1),
+			{name: "console", value: "false"}, // else it would also log to a terminal
 		}},
 		{name: "macros", children: []setting{{name: tokenMacro, value: token}}},
 		number("max_server_memory_usage", memoryLimit),
@@ -83,8 +84,11 @@ func appendSettings(text *strings.Builder, list []setting, indent string) {
 	}
 }
 
-// arguments is the command line after `clickhouse local` that makes a server of it: the last
-// query reads standard input, so the server lives until its parent closes the pipe or dies.
+// arguments is the command line after `clickhouse local` that makes a server of it. It is an
+// interactive session on a terminal that nobody types into, for two reasons: the server lives until
+// its parent closes the terminal or dies, and only a session that is not interactive ends the whole
+// process for an exception of any one connection (ClickHouse issue 115666): for a client that is cut
+// off in mid-query, or names a database that is not there.
 func arguments(configFile, storeDir string, ports ports) []string {
 	return []string{
 		"--config-file", configFile,
@@ -93,10 +97,12 @@ func arguments(configFile, storeDir string, ports ports) []string {
 		"--listen_host", loopback,
 		"--tcp_port", strconv.Itoa(ports.native),
 		"--http_port", strconv.Itoa(ports.http),
-		"--structure", "line String",
-		"--input-format", "LineAsString",
 		"--query", "SYSTEM START LISTEN TCP",
 		"--query", "SYSTEM START LISTEN HTTP",
-		"--query", "select count() from table",
+		"--interactive",
+		"--disable_suggestion",
+		"--history_file", "/dev/null",
+		"--progress", "off",
+		"--progress-table", "off",
 	}
 }

@@ -61,9 +61,6 @@ func Addr(t testing.TB) string {
 	return shared.server.NativeAddr()
 }
 
-// restartTime is how long an engine that ended may take to answer again.
-const restartTime = 30 * time.Second
-
 // Database creates a database for this test alone, dropped when the test ends.
 func Database(t testing.TB) (addr, name string) {
 	t.Helper()
@@ -71,17 +68,7 @@ func Database(t testing.TB) (addr, name string) {
 	name = "test_" + strings.ToLower(rand.Text())
 	conn := connect(t, addr, "default")
 	defer conn.Close()
-	create := func() error {
-		return conn.Exec(context.Background(), "create database if not exists "+name+" engine Atomic")
-	}
-	err := create()
-	if err != nil {
-		t.Logf("the shared engine does not answer, as after an abort that another test brought about: %v", err)
-	}
-	for until := time.Now().Add(restartTime); err != nil && time.Now().Before(until); err = create() {
-		time.Sleep(100 * time.Millisecond) // an engine that another test brought down is being restarted
-	}
-	if err != nil {
+	if err := conn.Exec(context.Background(), "create database "+name+" engine Atomic"); err != nil {
 		t.Fatalf("making a test database: %v", err)
 	}
 	t.Cleanup(func() { drop(t, addr, name) })
@@ -97,10 +84,15 @@ func Open(t testing.TB) driver.Conn {
 	return conn
 }
 
-// Main runs the tests and ends the shared server; its result is for os.Exit.
+// Main runs the tests and ends the shared server; its result is for os.Exit. A shared server that
+// ended under its tests fails them: nothing a client does may end it.
 func Main(m *testing.M) int {
-	defer stopShared()
-	return m.Run()
+	code := m.Run()
+	if restarts := stopShared(); restarts > 0 {
+		fmt.Fprintf(os.Stderr, "FAIL: the shared ClickHouse ended and was started again, %d times\n", restarts)
+		return max(code, 1)
+	}
+	return code
 }
 
 // Config is that of a server of the test's own, with its data in dir: for tests that kill it.
@@ -163,18 +155,21 @@ func startShared() (*clickhouse.Server, string, error) {
 	return server, dir, nil
 }
 
-func stopShared() {
+// stopShared ends the shared server and says how often it had been started again.
+func stopShared() int64 {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server == nil {
-		return
+		return 0
 	}
+	restarts := shared.server.Restarts()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
 	if shared.server.Close(ctx) == nil {
 		_ = os.RemoveAll(shared.dir)
 	}
 	shared.server = nil
+	return restarts
 }
 
 // removeLeft removes the folders of test processes that have ended without cleaning up: those
