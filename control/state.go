@@ -27,6 +27,7 @@ type project struct {
 	keys     []string // key ids, oldest first, revoked ones too
 
 	endpoints []string // endpoint ids, oldest first
+	budgets   []budget // oldest first; replaced, never changed
 }
 
 type key struct {

@@ -84,6 +84,10 @@ func Operations() []Operation {
 		{"GET", "/api/webhooks/deliveries/{id}", Read, "One delivery with every attempt.", []string{"project_id", "Position"}, "", false, ok("DeliveryDetail"), []int{404}},
 
 		{"GET", "/api/cost/rollups", Read, "Exact sums of costs per period, currency and what they are grouped by.", paged("cost_from", "cost_to", "cost_interval", "group_by"), "", false, ok("CostRollup[]"), nil},
+		{"GET", "/api/cost/budgets", Read, "A project's monthly budgets, all of them.", []string{"project_id"}, "", false, ok("Budget[]"), nil},
+		{"POST", "/api/cost/budgets", Manage, "Set a monthly budget: cost.budget.exceeded is sent when a month's sum is above it.", nil, "BudgetIn", false, created("Budget"), []int{400}},
+		{"PATCH", "/api/cost/budgets/{id}", Manage, "Change a budget's amount or name.", nil, "BudgetChange", false, ok("Budget"), []int{404}},
+		{"DELETE", "/api/cost/budgets/{id}", Manage, "Delete a budget.", nil, "", false, nothing(), []int{404}},
 
 		{"POST", "/api/projects", Admin, "Make a project with its first key and its webhook secret, shown in this answer only.", nil, "ProjectIn", false, created("NewProject"), nil},
 		{"GET", "/api/projects", Admin, "All projects.", []string{"limit", "cursor"}, "", false, ok("Project[]"), nil},

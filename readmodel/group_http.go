@@ -213,12 +213,12 @@ func scanDecision(rows driver.Rows) (decision, error) {
 	return d, err
 }
 
-// FoundGroup is what triage needs of a group: its project, the fingerprint it is
-// shown under, the one that was asked for by the name it has now, and its
-// occurrences in all.
+// FoundGroup is what decisions and notices need of a group: its project, the
+// fingerprint it is shown under, the one that was asked for by the name it has now,
+// its status and its occurrences in all.
 type FoundGroup struct {
-	ProjectID, Fingerprint, Asked string
-	Count                         int64
+	ProjectID, Fingerprint, Asked, Status string
+	Count                                 int64
 }
 
 // FindGroup looks a group up for a decision about it, after waiting until the
@@ -232,5 +232,5 @@ func (rd *Reader) FindGroup(ctx context.Context, project, fingerprint string, fo
 	if err != nil {
 		return FoundGroup{}, err
 	}
-	return FoundGroup{ProjectID: d.ProjectID, Fingerprint: d.Fingerprint, Asked: d.asked, Count: d.Count}, nil
+	return FoundGroup{ProjectID: d.ProjectID, Fingerprint: d.Fingerprint, Asked: d.asked, Status: d.Status, Count: d.Count}, nil
 }

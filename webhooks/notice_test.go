@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -33,8 +34,31 @@ func TestNoticesOnce(t *testing.T) {
 			}
 		}
 	}
-	read := func(r *eventlog.Record) (Notice, bool) {
-		return Notice{Type: "error.group.created", Payload: r.Value, First: digest("group", string(r.Value))}, true
+	// What each third group is told needs a check, which fails now and then, and says
+	// that it is so from the third event on.
+	var asking sync.Mutex
+	seen := map[[16]byte]map[[16]byte]bool{}
+	read := func(r *eventlog.Record) []Notice {
+		n := Notice{Type: "error.group.created", Payload: r.Value, First: digest("group", string(r.Value))}
+		var in struct{ Group int }
+		if _ = json.Unmarshal(r.Value, &in); in.Group%3 == 0 {
+			asking.Lock()
+			defer asking.Unlock()
+			if seen[n.First] == nil {
+				seen[n.First] = map[[16]byte]bool{}
+			}
+			seen[n.First][r.EventID()] = true
+			n.Check = func(context.Context) (json.RawMessage, bool, error) {
+				asking.Lock()
+				defer asking.Unlock()
+				if random.IntN(4) == 0 {
+					return nil, false, errors.New("the read model is away")
+				}
+				return r.Value, len(seen[n.First]) >= 3, nil
+			}
+			n.Payload = nil
+		}
+		return []Notice{n}
 	}
 	appendEvents(0)
 	for life := range 8 {
@@ -85,4 +109,31 @@ func TestNoticesOnce(t *testing.T) {
 			t.Errorf("group %d was told %d times", g, n)
 		}
 	}
+}
+
+// What is remembered is bounded: the oldest claims are forgotten, and reading begins
+// where the rest does.
+func TestFirstsAreBounded(t *testing.T) {
+	const most = 10
+	f := newFirsts(most)
+	for i := range 25 {
+		value := append(digestOf(i), digestOf(100+i)...)
+		_ = f.take([]eventlog.Record{{Offset: int64(i), Value: value}, {Offset: int64(i), Value: value}})
+	}
+	for i := range 25 {
+		if known := f.known([16]byte(digestOf(i))); known != (i >= 15) {
+			t.Errorf("thing %d of 25: known %v", i, known)
+		}
+	}
+	if len(f.by) != most || len(f.order) != most {
+		t.Errorf("%d and %d things are kept, want %d", len(f.by), len(f.order), most)
+	}
+	if from := f.from(eventlog.Bounds{Start: 3, End: 25}); from != 15 {
+		t.Errorf("reading begins at %d", from)
+	}
+}
+
+func digestOf(n int) []byte {
+	d := digest("thing", fmt.Sprint(n))
+	return d[:]
 }

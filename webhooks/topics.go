@@ -31,7 +31,7 @@ func defaultDelays() []time.Duration {
 func Topics() []eventlog.Topic { return topicsFor(defaultDelays()) }
 
 func topicsFor(delays []time.Duration) []eventlog.Topic {
-	topics := []eventlog.Topic{{Name: OwedTopic}, {Name: FirstsTopic, Partitions: 1, Single: true}}
+	topics := []eventlog.Topic{{Name: OwedTopic}, {Name: FirstsTopic, Partitions: 1, Single: true}, {Name: StatesTopic, Partitions: 1, Single: true}}
 	for _, d := range delays {
 		topics = append(topics, eventlog.Topic{Name: retryTopic(d), Retention: retryRetention})
 	}

@@ -23,7 +23,7 @@ type errorGroups struct{ reader *readmodel.Reader }
 // Find finds a group.
 func (g errorGroups) Find(ctx context.Context, project, fingerprint string, folded eventlog.Positions) (control.ErrorGroup, error) {
 	found, err := g.reader.FindGroup(ctx, project, fingerprint, folded)
-	return control.ErrorGroup(found), err
+	return control.ErrorGroup{ProjectID: found.ProjectID, Fingerprint: found.Fingerprint, Asked: found.Asked, Count: found.Count}, err
 }
 
 // listConns is enough for one list being made and the look for the next.

@@ -18,19 +18,19 @@ func noticeTopics() []string {
 }
 
 // noticeOf says what an event gives reason to tell: each deploy, and the first event of an error group.
-func noticeOf(chosen grouping.Version) func(*eventlog.Record) (webhooks.Notice, bool) {
-	return func(r *eventlog.Record) (webhooks.Notice, bool) {
+func noticeOf(chosen grouping.Version) func(*eventlog.Record) []webhooks.Notice {
+	return func(r *eventlog.Record) []webhooks.Notice {
 		e, err := schemas.Open(r.Value)
 		if err != nil || len(r.Key) == 0 {
-			return webhooks.Notice{}, false
+			return nil
 		}
 		switch e.Type {
 		case schemas.Deploy:
-			return webhooks.Notice{Type: "deploy." + deployStatus(e.Data), Payload: e.Data}, true
+			return []webhooks.Notice{{Type: "deploy." + deployStatus(e.Data), Payload: e.Data}}
 		case schemas.Error:
 			return newGroup(chosen, string(r.Key), e.Data)
 		}
-		return webhooks.Notice{}, false
+		return nil
 	}
 }
 
@@ -53,30 +53,42 @@ func deployStatus(data []byte) string {
 
 const shownMessage = 1000
 
-// newGroup names the event's group: only the first event of it is told.
-func newGroup(chosen grouping.Version, project string, data []byte) (webhooks.Notice, bool) {
-	payload, err := grouping.ParsePayload(data)
-	if err != nil {
-		return webhooks.Notice{}, false
-	}
-	group := chosen.Group(project, payload)
-	told, err := json.Marshal(struct {
-		Fingerprint string `json:"fingerprint"`
-		Name        string `json:"name"`
-		Message     string `json:"message"`
-		Culprit     string `json:"culprit,omitempty"`
-		Release     string `json:"release,omitempty"`
-		Environment string `json:"environment,omitempty"`
-		Service     string `json:"service,omitempty"`
-	}{
+// toldGroup is what a notice says about an error group and the event that gave reason for it.
+type toldGroup struct {
+	Fingerprint string `json:"fingerprint"`
+	Name        string `json:"name"`
+	Message     string `json:"message"`
+	Culprit     string `json:"culprit,omitempty"`
+	Release     string `json:"release,omitempty"`
+	Environment string `json:"environment,omitempty"`
+	Service     string `json:"service,omitempty"`
+}
+
+func tell(group grouping.Result, payload grouping.Payload) toldGroup {
+	return toldGroup{
 		hex.EncodeToString(group.Fingerprint[:]), group.Name, strings.ToValidUTF8(payload.Message[:min(len(payload.Message), shownMessage)], ""),
 		group.Culprit, payload.Release, payload.Environment, payload.Service,
-	})
-	if err != nil {
-		return webhooks.Notice{}, false
 	}
-	first := sha256.Sum256(append([]byte("error group\x00"+project+"\x00"), group.Fingerprint[:]...))
-	return webhooks.Notice{Type: "error.group.created", Payload: told, First: [16]byte(first[:])}, true
+}
+
+// newGroup names the event's group: only the first event of it is told.
+func newGroup(chosen grouping.Version, project string, data []byte) []webhooks.Notice {
+	payload, err := grouping.ParsePayload(data)
+	if err != nil {
+		return nil
+	}
+	group := chosen.Group(project, payload)
+	told, err := json.Marshal(tell(group, payload))
+	if err != nil {
+		return nil
+	}
+	return []webhooks.Notice{{Type: "error.group.created", Payload: told, First: thing("error group", project+"\x00"+string(group.Fingerprint[:]))}}
+}
+
+// thing is the id of something that is told about once.
+func thing(kind, id string) [16]byte {
+	sum := sha256.Sum256([]byte(kind + "\x00" + id))
+	return [16]byte(sum[:])
 }
 
 // startNotices decides what is owed because of events.

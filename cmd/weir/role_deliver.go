@@ -62,7 +62,9 @@ func (p *portal) webhookRoutes(r chi.Router, reader *readmodel.Reader) error {
 	if p.lane != nil {
 		opts.Rotated = func(ctx context.Context, id string, version int) { p.lane.Rotated(ctx, id, version) }
 	}
-	control.NewCommands(p.directory).EndpointRoutes(r, opts)
+	commands := control.NewCommands(p.directory)
+	commands.EndpointRoutes(r, opts)
+	commands.BudgetRoutes(r)
 	webhooks.NewAPI(webhooks.APIConfig{
 		Log: p.log, Decider: webhooks.NewDecider(p.log, targets{p.directory}, p.logger), Auth: p.directory,
 		Projects: func(id string) bool {
@@ -71,7 +73,7 @@ func (p *portal) webhookRoutes(r chi.Router, reader *readmodel.Reader) error {
 		},
 		History: pastDeliveries{reader},
 	}).Routes(r)
-	return nil
+	return p.startStateNotices(reader)
 }
 
 // targets shows the Directory's endpoints to the lane as it wants to see them.
