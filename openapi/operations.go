@@ -102,6 +102,8 @@ func Operations() []Operation {
 		{"POST", "/api/projections/{name}/rebuild", Admin, "Begin, cancel or undo a rebuild.", nil, "Rebuild", true, []Answer{{Status: 200, Shape: "RebuildAnswer"}, {Status: 202, Shape: "RebuildAnswer"}}, []int{404}},
 		{"POST", "/api/projections/{name}/verify", Admin, "Fold the log anew on the side and compare it with the read model.", nil, "Free", true, accepted("Free"), []int{404}},
 		{"GET", "/api/projections/{name}/verify", Admin, "How far a verification is, and what it found.", nil, "", false, ok("Free"), []int{404}},
+		{"POST", "/api/projects/{id}/prove", Admin, "Count a project's events in the log against the rows of every read model.", nil, "ProveIn", true, accepted("Free"), []int{404}},
+		{"GET", "/api/projects/{id}/prove", Admin, "How far a proof is, and what it found.", nil, "", false, ok("Free"), []int{404}},
 		{"GET", "/api/projections/{name}/quarantine", Admin, "Records that the live generation of a read model could not fold, newest first.", []string{"limit", "cursor"}, "", false, ok("Quarantined[]"), []int{404}},
 		{"GET", "/api/doctor", Admin, "What is running, what it survives, and the effective configuration without secrets.", nil, "", false, ok("Free"), nil},
 

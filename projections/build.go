@@ -84,7 +84,8 @@ func (p *Projector) compareWhenThere(ctx context.Context, projection Projection,
 	}
 	stop := p.keepHeld(ctx, name, m, tables.HoldBuilding)
 	differences, err := compare(ctx, p.cfg.ClickHouse, projection,
-		side{suffix: cloneSuffix(suffix), generation: live.Generation.Generation}, side{suffix: suffix, generation: m.Generation.Generation})
+		side{suffix: cloneSuffix(suffix), projection: projection.Name, generation: live.Generation.Generation},
+		side{suffix: suffix, projection: projection.Name, generation: m.Generation.Generation})
 	stop()
 	if err != nil {
 		return err

@@ -67,6 +67,7 @@ const (
 // side is one of two fillings to compare.
 type side struct {
 	suffix     string
+	projection string
 	generation int
 	alone      bool // its quarantine has a table of its own
 }
@@ -91,7 +92,7 @@ func (s side) rows(t tables.Table) string {
 	if t.Shared && s.alone {
 		physical = t.Name + s.suffix
 	} else if t.Shared {
-		where = fmt.Sprintf(" WHERE generation = %d", s.generation)
+		where = " WHERE " + inQuarantine(s.projection, s.generation)
 	}
 	query := "SELECT " + strings.Join(columns, ", ") + " FROM `" + physical + "`" + where
 	if len(keys) > 0 {

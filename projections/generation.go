@@ -50,7 +50,7 @@ func live(ctx context.Context, conn driver.Conn, log groups, p Projection, o tab
 	}
 	ctx, cancel := steady(ctx)
 	defer cancel()
-	if err := makeShared(ctx, conn, o); err != nil {
+	if err := MakeShared(ctx, conn, o); err != nil {
 		return tables.Generation{}, err
 	}
 	have, err := inspect(ctx, conn, p)
@@ -75,9 +75,10 @@ func live(ctx context.Context, conn driver.Conn, log groups, p Projection, o tab
 	return g, p.checkCheckpoints(ctx, log, have, g)
 }
 
-// makeShared makes the tables that all projections share.
-func makeShared(ctx context.Context, conn driver.Conn, o tables.Options) error {
-	for _, t := range []tables.Table{tables.Quarantine(), tables.FoldStarts()} {
+// MakeShared makes the tables that all projections share, if they are not there.
+// A process that only reads calls it, too: it may be newer than every projector.
+func MakeShared(ctx context.Context, conn driver.Conn, o tables.Options) error {
+	for _, t := range []tables.Table{tables.Quarantine(), tables.FoldStarts(), tables.QuarantineRetries(), tables.Checks()} {
 		g := tables.Generation{Projection: t.Name, Version: 1, Generation: 1}
 		if err := conn.Exec(ctx, t.Create(t.Name, g, o)); err != nil {
 			return fmt.Errorf("making table %s: %w", t.Name, err)

@@ -22,6 +22,9 @@ type Projection struct {
 	// Tables are filled by this projection alone. (The quarantine table, which
 	// all share, is not among them.)
 	Tables []tables.Table
+	// Measures say how the tables' rows count the records they were folded from,
+	// for whoever audits them. They take no part in folding.
+	Measures []Measure
 	// New makes a Fold. Each partition has its own.
 	New func() Fold
 }

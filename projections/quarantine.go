@@ -1,7 +1,11 @@
 package projections
 
 import (
+	"context"
+	"fmt"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"weir/eventlog"
 	"weir/readmodel/tables"
@@ -10,6 +14,34 @@ import (
 // quarantinePayload bounds what is kept of a record that no fold could take. The
 // whole record is still in the log, at the offset beside it.
 const quarantinePayload = 16 << 10
+
+// inQuarantine is the condition for the records of one generation that are in
+// quarantine: those that were retried are not any more.
+func inQuarantine(projection string, generation int) string {
+	whose := fmt.Sprintf("projection = '%s' AND generation = %d", projection, generation) // a name of ours: lower-case letters
+	return whose + " AND (topic, `partition`, `offset`) NOT IN (SELECT topic, `partition`, `offset` FROM quarantine_retries WHERE " + whose +
+		fmt.Sprintf(" GROUP BY topic, `partition`, `offset` HAVING tupleElement(max(latest), 2) = %d)", tables.RetryDone)
+}
+
+// readQuarantine reads where the records in quarantine are that a condition names.
+func readQuarantine(ctx context.Context, conn driver.Conn, table, condition string, args ...any) (map[place]struct{}, error) {
+	rows, err := conn.Query(ctx, "SELECT toString(topic), `partition`, `offset` FROM `"+table+"` WHERE "+condition, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the quarantine: %w", err)
+	}
+	defer rows.Close()
+	found := map[place]struct{}{}
+	for rows.Next() {
+		var topic string
+		var partition uint32
+		var offset int64
+		if err := rows.Scan(&topic, &partition, &offset); err != nil {
+			return nil, fmt.Errorf("reading the quarantine: %w", err)
+		}
+		found[place{topicPartition(topic, int(partition)), offset}] = struct{}{}
+	}
+	return found, rows.Err()
+}
 
 // quarantineRows are the columns of tables.Quarantine.
 type quarantineRows struct {

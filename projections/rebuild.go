@@ -128,9 +128,11 @@ func (r Rebuilds) drop(ctx context.Context, p Projection, generation int) error 
 			return fmt.Errorf("dropping generation %d of %s: %w", generation, p.Name, err)
 		}
 	}
-	err := r.ClickHouse.Exec(ctx, "DELETE FROM quarantine WHERE projection = ? AND generation = ?", p.Name, generation)
-	if err != nil {
-		return fmt.Errorf("dropping the quarantine of generation %d of %s: %w", generation, p.Name, err)
+	for _, t := range []tables.Table{tables.Quarantine(), tables.QuarantineRetries()} {
+		err := r.ClickHouse.Exec(ctx, "DELETE FROM "+t.Name+" WHERE projection = ? AND generation = ?", p.Name, generation)
+		if err != nil {
+			return fmt.Errorf("dropping the %s of generation %d of %s: %w", t.Name, generation, p.Name, err)
+		}
 	}
 	return nil
 }

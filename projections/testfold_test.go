@@ -30,7 +30,7 @@ func linesTable() tables.Table {
 		Name: "lines", Engine: tables.Plain, OrderBy: []string{"offset"}, PartitionBy: "toDate(received_at)",
 		Columns: []tables.Column{
 			{Name: "partition", Type: "UInt32"}, {Name: "offset", Type: "Int64"},
-			{Name: "value", Type: "Int64"}, {Name: "received_at", Type: "DateTime64(3, 'UTC')"},
+			{Name: "value", Type: "Int64"}, {Name: "received_at", Type: "DateTime64(3, 'UTC')"}, {Name: "project_id", Type: "String"},
 		},
 	}
 }
@@ -51,6 +51,10 @@ func tallyProjection() Projection {
 		Name: "tally", Version: 1, Topics: []string{topicUnderTest},
 		Tables: []tables.Table{linesTable(), tallyTable()},
 		New:    func() Fold { return &tallyFold{} },
+		Measures: []Measure{
+			{Table: linesTable(), Rows: "count()", Partition: "`partition`"},
+			{Table: tallyTable(), Rows: "sum(records)", Project: "key"},
+		},
 	}
 }
 
@@ -59,6 +63,7 @@ type tallyFold struct {
 	offset    []int64
 	value     []int64
 	received  []time.Time
+	project   []string
 	count     map[string]uint64
 	total     map[string]int64
 }
@@ -79,6 +84,7 @@ func (f *tallyFold) Add(r *eventlog.Record) error {
 	}
 	f.value = append(f.value, n)
 	f.received = append(f.received, r.Time)
+	f.project = append(f.project, string(r.Key))
 	f.count[string(r.Key)]++
 	f.total[string(r.Key)] += n
 	return nil
@@ -92,7 +98,7 @@ func (f *tallyFold) Blocks() []Block {
 		keys, counts, totals = append(keys, k), append(counts, n), append(totals, f.total[k])
 	}
 	return []Block{
-		{Table: linesTable(), Columns: []any{f.partition, f.offset, f.value, f.received}, Rows: len(f.offset)},
+		{Table: linesTable(), Columns: []any{f.partition, f.offset, f.value, f.received, f.project}, Rows: len(f.offset)},
 		{Table: tallyTable(), Columns: []any{keys, counts, totals}, Rows: len(keys)},
 	}
 }

@@ -54,7 +54,7 @@ func (p *Projector) Verify(ctx context.Context, name string, done func(folded, o
 		return Verification{}, fmt.Errorf("folding the log of %s again: %w", name, err)
 	}
 	found, err := compare(ctx, p.cfg.ClickHouse, projection,
-		side{suffix: cloneSuffix(v.suffix), generation: v.live.Generation.Generation, alone: true},
+		side{suffix: cloneSuffix(v.suffix), alone: true},
 		side{suffix: v.suffix, alone: true})
 	if err != nil {
 		return Verification{}, err
@@ -165,8 +165,8 @@ func (v *verifying) cloneQuarantine(ctx context.Context, clones string) error {
 	if err := v.projector.exec(ctx, t.Create(t.Name+clones, v.live.Generation, o)); err != nil {
 		return err
 	}
-	err := v.projector.cfg.ClickHouse.Exec(ctx, "INSERT INTO `"+t.Name+clones+"` SELECT * FROM quarantine WHERE projection = ? AND generation = ?",
-		v.projection.Name, v.live.Generation.Generation)
+	err := v.projector.cfg.ClickHouse.Exec(ctx, "INSERT INTO `"+t.Name+clones+"` SELECT * FROM quarantine WHERE "+
+		inQuarantine(v.projection.Name, v.live.Generation.Generation))
 	if err != nil {
 		return fmt.Errorf("copying the quarantine of %s: %w", v.projection.Name, err)
 	}

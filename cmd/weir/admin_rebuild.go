@@ -88,13 +88,15 @@ func (p *portal) tableOptions() tables.Options {
 
 // projectionRoutes are the admin's wishes about read models; the caller has checked that it is the admin.
 func (p *portal) projectionRoutes(r chi.Router) error {
-	checks, err := p.newVerifications()
+	checks, err := p.newChecks()
 	if err != nil {
 		return err
 	}
 	r.Post("/api/projections/{name}/rebuild", p.postRebuild)
-	r.Post("/api/projections/{name}/verify", checks.post)
-	r.Get("/api/projections/{name}/verify", checks.get)
+	r.Post("/api/projections/{name}/verify", checks.postVerify)
+	r.Get("/api/projections/{name}/verify", checks.getVerify)
+	r.Post("/api/projects/{id}/prove", checks.postProve)
+	r.Get("/api/projects/{id}/prove", checks.getProve)
 	return nil
 }
 

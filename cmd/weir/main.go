@@ -38,6 +38,7 @@ type commands struct {
 	Doctor     doctorCmd     `cmd:"" help:"Say what is running, what it survives, and the effective configuration."`
 	Rebuild    rebuildCmd    `cmd:"" help:"Fold a read model again from the log, beside the live one, and swap it in."`
 	Verify     verifyCmd     `cmd:"" help:"Fold the log again and compare it with a read model, row for row."`
+	Prove      proveCmd      `cmd:"" help:"Count a project's accepted events in the log against the rows of every read model."`
 	Quarantine quarantineCmd `cmd:"" help:"List records that read models could not fold."`
 	Engine     engineCmd     `cmd:"" help:"Find or fetch the ClickHouse engine ahead of the first start."`
 	Bench      benchCmd      `cmd:"" help:"Measure a gateway: events per second, latency, processor time."`

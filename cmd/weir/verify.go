@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"weir/internal/client"
+	"weir/projections"
 )
 
 type verifyCmd struct {
@@ -43,7 +42,7 @@ func (c *verifyCmd) Run(ctx context.Context, t *terminal) error {
 			wrong = append(wrong, name)
 		}
 		if !c.JSON {
-			item.print(t)
+			t.verification(item.Result)
 		}
 	}
 	if c.JSON {
@@ -58,37 +57,10 @@ func (c *verifyCmd) Run(ctx context.Context, t *terminal) error {
 }
 
 func (c *verifyCmd) one(ctx context.Context, t *terminal, server *client.Client, name string) (verifyItem, error) {
-	path := "/api/projections/" + url.PathEscape(name) + "/verify"
-	var item verifyItem
-	if err := server.Call(ctx, http.MethodPost, path, nil, nil, &item); err != nil {
-		return item, err
-	}
-	show := newCounter(t, "verify "+name)
-	defer show.done()
-	poll := time.NewTicker(300 * time.Millisecond)
-	defer poll.Stop()
-	for item.State == "running" {
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
-			return item, ctx.Err()
-		}
-		if err := server.Call(ctx, http.MethodGet, path, nil, nil, &item); err != nil {
-			return item, err
-		}
-		seconds := time.Since(item.StartedAt).Seconds()
-		if rate := float64(item.Folded) / max(seconds, 0.1); rate > 0 {
-			show.set(item.Folded, item.Of, rate, float64(item.Of-item.Folded)/rate)
-		}
-	}
-	if item.State != "done" || item.Result == nil {
-		return item, fmt.Errorf("it failed: %s", item.Failure)
-	}
-	return item, nil
+	return awaitCheck[projections.Verification](ctx, t, server, "/api/projections/"+url.PathEscape(name)+"/verify", "verify "+name, nil)
 }
 
-func (v verifyItem) print(t *terminal) {
-	r := v.Result
+func (t *terminal) verification(r *projections.Verification) {
 	if r.Equal {
 		t.printf("%s: equal, generation %d, %d records at %s, %.1f s\n", r.Projection, r.Generation, r.Records, r.Position, r.Seconds)
 		return

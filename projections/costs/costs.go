@@ -24,11 +24,12 @@ const Name = "costs"
 // Projection folds the topic of cost events.
 func Projection() projections.Projection {
 	return projections.Projection{
-		Name:    Name,
-		Version: Version,
-		Topics:  []string{eventlog.EventsTopic(schemas.Cost)},
-		Tables:  []tables.Table{tables.CostRollups()},
-		New:     func() projections.Fold { return newFold() },
+		Name:     Name,
+		Version:  Version,
+		Topics:   []string{eventlog.EventsTopic(schemas.Cost)},
+		Tables:   []tables.Table{tables.CostRollups()},
+		Measures: []projections.Measure{{Table: tables.CostRollups(), Rows: "sum(events)"}},
+		New:      func() projections.Fold { return newFold() },
 	}
 }
 

@@ -64,7 +64,11 @@ func Projection() projections.Projection {
 		Version: Version,
 		Topics:  []string{eventlog.EventsTopic(schemas.Webhook)},
 		Tables:  []tables.Table{tables.Deliveries(), tables.DeliveryAttempts()},
-		New:     func() projections.Fold { return newFold() },
+		Measures: []projections.Measure{
+			{Table: tables.DeliveryAttempts(), Rows: "count()", Partition: "`partition`", Of: attempted},
+			{Table: tables.Deliveries(), Rows: "sum(attempt_count)", Of: attempted},
+		},
+		New: func() projections.Fold { return newFold() },
 	}
 }
 

@@ -71,6 +71,11 @@ func under(chosen grouping.Version, others []grouping.Version) projections.Proje
 			tables.ErrorGroups(), tables.ErrorGroupHours(), tables.ErrorGroupFacets(), tables.ErrorOccurrences(),
 			tables.ErrorReleases(), tables.ErrorAliases(),
 		},
+		Measures: []projections.Measure{
+			{Table: tables.ErrorOccurrences(), Rows: "count()", Partition: "`partition`"},
+			{Table: tables.ErrorGroups(), Rows: "sum(count)"},
+			{Table: tables.ErrorGroupHours(), Rows: "sum(count)"},
+		},
 		New: func() projections.Fold { return newFold(chosen, others) },
 	}
 }

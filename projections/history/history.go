@@ -26,7 +26,10 @@ func Projection() projections.Projection {
 		Version: Version,
 		Topics:  eventlog.EventsTopics(),
 		Tables:  []tables.Table{tables.Events()},
-		New:     func() projections.Fold { return &fold{} },
+		Measures: []projections.Measure{
+			{Table: tables.Events(), Rows: "count()", Topic: "concat('weir.events.', toString(type))", Partition: "`partition`"},
+		},
+		New: func() projections.Fold { return &fold{} },
 	}
 }
 

@@ -23,11 +23,12 @@ const Name = "rejections"
 // Projection folds the topic of rejections.
 func Projection() projections.Projection {
 	return projections.Projection{
-		Name:    Name,
-		Version: Version,
-		Topics:  []string{eventlog.RejectionsTopic},
-		Tables:  []tables.Table{tables.Rejections()},
-		New:     func() projections.Fold { return &fold{rows: map[key]int{}} },
+		Name:     Name,
+		Version:  Version,
+		Topics:   []string{eventlog.RejectionsTopic},
+		Tables:   []tables.Table{tables.Rejections()},
+		Measures: []projections.Measure{{Table: tables.Rejections(), Rows: "sum(number)", Of: refused}},
+		New:      func() projections.Fold { return &fold{rows: map[key]int{}} },
 	}
 }
 

@@ -38,11 +38,12 @@ const Version = 1
 // Projection folds weir.control.
 func Projection() projections.Projection {
 	return projections.Projection{
-		Name:    Name,
-		Version: Version,
-		Topics:  []string{eventlog.ControlTopic},
-		Tables:  []tables.Table{tables.ErrorTriage()},
-		New:     func() projections.Fold { return &fold{} },
+		Name:     Name,
+		Version:  Version,
+		Topics:   []string{eventlog.ControlTopic},
+		Tables:   []tables.Table{tables.ErrorTriage()},
+		Measures: []projections.Measure{{Table: tables.ErrorTriage(), Rows: "count()", Partition: "0", Of: decided}},
+		New:      func() projections.Fold { return &fold{} },
 	}
 }
 

@@ -118,5 +118,6 @@ func All() []Table {
 		Events(), ErrorGroups(), ErrorGroupHours(), ErrorGroupFacets(), ErrorReleases(), ErrorAliases(), ErrorOccurrences(),
 		ErrorTriage(), ErrorGroupList(),
 		Deliveries(), DeliveryAttempts(), CostRollups(), Rejections(), Quarantine(), FoldStarts(),
+		QuarantineRetries(), Checks(),
 	}
 }
