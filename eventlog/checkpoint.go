@@ -22,21 +22,41 @@ type Checkpoint struct {
 	// over folds exactly this range again, with the same token.
 	Planned int64
 
+	// Before is the last record before Offset, Last the last one of the plan, as
+	// they were read; zero when there was none or nothing was kept of it. See
+	// Log.Confirm.
+	Before, Last Witness
+
 	// Exists is false when the group never committed for the partition. Offset
 	// is 0 then.
 	Exists bool
 }
 
-// The text in an offset's metadata: version, and the end of the plan if there is
-// one, such as "weir1" and "weir1 plan 1235". Text of others, as from Kafka's own
-// tools when they reset a group, means no plan.
+// The text in an offset's metadata: version, the end of the plan if there is one,
+// and the witnesses there are, such as "weir1", "weir1 before 1199:9f3a" and
+// "weir1 plan 1235 before 1199:9f3a last 1234:7d01". Text of others, as from Kafka's
+// own tools when they reset a group, means no plan.
 const (
 	metadataVersion = "weir1"
-	metadataPlan    = metadataVersion + " plan "
+	metadataPlan    = "plan"
+	metadataBefore  = "before"
+	metadataLast    = "last"
 	metadataFamily  = "weir"
 )
 
-func planText(end int64) string { return metadataPlan + strconv.FormatInt(end, 10) }
+func planText(end int64, before, last Witness) string {
+	text := metadataVersion + " " + metadataPlan + " " + strconv.FormatInt(end, 10)
+	return withWitness(withWitness(text, metadataBefore, before), metadataLast, last)
+}
+
+func advanceText(before Witness) string { return withWitness(metadataVersion, metadataBefore, before) }
+
+func withWitness(text, name string, w Witness) string {
+	if !w.known() {
+		return text
+	}
+	return text + " " + name + " " + w.String()
+}
 
 // readCheckpoint refuses what a newer version wrote: ignoring its plan would
 // apply events twice.
@@ -45,36 +65,57 @@ func readCheckpoint(offset int64, metadata string) (Checkpoint, error) {
 		return Checkpoint{Planned: -1}, nil
 	}
 	c := Checkpoint{Offset: offset, Planned: -1, Exists: true}
-	plan, planned := strings.CutPrefix(metadata, metadataPlan)
-	switch {
-	case planned:
-		end, err := strconv.ParseInt(plan, 10, 64)
-		if err != nil || end < offset {
-			return c, fmt.Errorf("checkpoint at offset %d has the plan %q, which is none", offset, metadata)
+	words := strings.Fields(metadata)
+	if len(words) == 0 || !strings.HasPrefix(words[0], metadataFamily) {
+		return c, nil
+	}
+	if words[0] != metadataVersion || len(words)%2 == 0 {
+		return c, otherVersion(offset, metadata)
+	}
+	for i := 1; i < len(words); i += 2 {
+		if !c.read(words[i], words[i+1]) {
+			return c, otherVersion(offset, metadata)
 		}
-		c.Planned = end
-	case metadata != metadataVersion && strings.HasPrefix(metadata, metadataFamily):
-		return c, fmt.Errorf("checkpoint at offset %d has metadata %q of another version of weir: run that version", offset, metadata)
 	}
 	return c, nil
 }
 
-// Plan notes that the range [from, to) of a partition is about to be applied.
-// After a crash its reader finds it in the checkpoint. ErrStale when the
+func otherVersion(offset int64, metadata string) error {
+	return fmt.Errorf("checkpoint at offset %d has metadata %q, as of another version of weir: run that version", offset, metadata)
+}
+
+// read takes one named value over; false when it is none.
+func (c *Checkpoint) read(name, value string) (ok bool) {
+	var err error
+	switch name {
+	case metadataPlan:
+		c.Planned, err = strconv.ParseInt(value, 10, 64)
+		return err == nil && c.Planned >= c.Offset
+	case metadataBefore:
+		c.Before, ok = parseWitness(value)
+	case metadataLast:
+		c.Last, ok = parseWitness(value)
+	}
+	return ok
+}
+
+// Plan notes that the range [from, to) of a partition is about to be applied, with
+// the last records before and in it. After a crash its reader finds it in the
+// checkpoint. ErrStale when the
 // assignment is no longer current, or when the answer was lost: the plan may be
 // noted or not, and the next assignment's checkpoint says which. ErrUnavailable
 // when the coordinator could not be asked in time: plan the same range again.
-func (a *Assignment) Plan(ctx context.Context, tp TopicPartition, from, to int64) error {
+func (a *Assignment) Plan(ctx context.Context, tp TopicPartition, from, to int64, before, last Witness) error {
 	if to < from || from < 0 {
 		return fmt.Errorf("plan of %s partition %d: [%d, %d) is no range", tp.Topic, tp.Partition, from, to)
 	}
-	return a.commit(ctx, tp, from, planText(to))
+	return a.commit(ctx, tp, from, planText(to, before, last))
 }
 
-// Advance notes that everything before offset to is applied, and drops the plan.
-// Errors are those of Plan.
-func (a *Assignment) Advance(ctx context.Context, tp TopicPartition, to int64) error {
-	return a.commit(ctx, tp, to, metadataVersion)
+// Advance notes that everything before offset to is applied, the last record of it
+// being before, and drops the plan. Errors are those of Plan.
+func (a *Assignment) Advance(ctx context.Context, tp TopicPartition, to int64, before Witness) error {
+	return a.commit(ctx, tp, to, advanceText(before))
 }
 
 // commit retries while the coordinator moves and the assignment is current.

@@ -48,7 +48,12 @@ type decoder struct {
 	pending   []aborted // by first offset
 	open      map[int64]bool
 	records   []Record
+
+	firstEpoch, lastEpoch int32 // of the record batches; noEpoch before the first
 }
+
+// noEpoch is the leader epoch of no record batch.
+const noEpoch int32 = -1
 
 // decode reads all whole record batches of data. A bad one ends it: the records
 // before it are kept, and it is an error only when there are none.
@@ -126,6 +131,10 @@ func (d *decoder) batch(b []byte) error {
 		}
 	}
 	d.next = max(d.next, last+1)
+	d.lastEpoch = int32(be.Uint32(b[atEpoch:]))
+	if d.firstEpoch == noEpoch {
+		d.firstEpoch = d.lastEpoch
+	}
 	return nil
 }
 

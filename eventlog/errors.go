@@ -31,6 +31,12 @@ var (
 	// log was truncated or made anew. Stop and tell a human.
 	ErrPastEnd = errors.New("offset is past the end of the log")
 
+	// ErrRewritten means that the log holds another record than the one that was
+	// read at this offset before: the topic was deleted and made again, or the log
+	// was cut short by an unclean leader election, and has grown since. Stop and
+	// tell a human.
+	ErrRewritten = errors.New("log holds other records than those read before")
+
 	// ErrCorrupt means that fetched bytes are no valid record batch. The error
 	// names topic, partition and offset.
 	ErrCorrupt = errors.New("log holds bytes that are no valid record batch")

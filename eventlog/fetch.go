@@ -28,6 +28,12 @@ type Chunk struct {
 	// HighWatermark is the end of what can be read now, LogStart the first
 	// offset that is kept.
 	HighWatermark, LogStart int64
+
+	// FirstEpoch and LastEpoch are the leader epochs of the first and last record
+	// batch; both -1 when there is none. Between two leaders a log may have been cut
+	// short: a chunk that begins with another epoch than the last one ended with may
+	// not be its continuation.
+	FirstEpoch, LastEpoch int32
 }
 
 // Fetch reads records of one partition from offset on. It waits up to maxWait for
@@ -55,12 +61,12 @@ func (l *Log) Fetch(ctx context.Context, topic string, partition int, offset int
 	if err != nil {
 		return Chunk{}, l.fetchError(ctx, topic, partition, offset, err)
 	}
-	d := decoder{topic: topic, partition: partition, from: offset, next: offset, pending: answer.aborted}
+	d := decoder{topic: topic, partition: partition, from: offset, next: offset, pending: answer.aborted, firstEpoch: noEpoch, lastEpoch: noEpoch}
 	if err := d.decode(answer.records); err != nil {
 		return Chunk{}, err
 	}
 	l.metrics.fetched.WithLabelValues(topic).Add(float64(len(d.records)))
-	return Chunk{Records: d.records, Next: d.next, HighWatermark: answer.end, LogStart: answer.start}, nil
+	return Chunk{Records: d.records, Next: d.next, HighWatermark: answer.end, LogStart: answer.start, FirstEpoch: d.firstEpoch, LastEpoch: d.lastEpoch}, nil
 }
 
 func fetchFrame(clientID, topic string, partition int, offset int64, maxBytes int, maxWait time.Duration) []byte {

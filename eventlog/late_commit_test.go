@@ -128,10 +128,10 @@ func TestLateCommit(t *testing.T) {
 	}
 	ctx, tp := within(t, time.Minute), TopicPartition{Topic: testTopic}
 	late.arm()
-	commit(func(a *Assignment) error { return a.Plan(ctx, tp, 0, 5) })
+	commit(func(a *Assignment) error { return a.Plan(ctx, tp, 0, 5, Witness{}, Witness{}) })
 	<-late.held
-	commit(func(a *Assignment) error { return a.Advance(ctx, tp, 5) })
-	commit(func(a *Assignment) error { return a.Plan(ctx, tp, 5, 10) })
+	commit(func(a *Assignment) error { return a.Advance(ctx, tp, 5, Witness{}) })
+	commit(func(a *Assignment) error { return a.Plan(ctx, tp, 5, 10, Witness{}, Witness{}) })
 	late.deliver(t)
 	all, err := l.Checkpoints(ctx, "g", []string{testTopic})
 	if want := (Checkpoint{Offset: 5, Planned: 10, Exists: true}); err != nil || all[tp] != want {

@@ -55,7 +55,7 @@ func TestLeadersMove(t *testing.T) {
 		}
 		b.Cluster().RehashCoordinators()
 		tp := a.Partitions[move%2]
-		if err := a.Plan(within(t, 30*time.Second), tp, int64(move), int64(move+1)); errors.Is(err, ErrStale) {
+		if err := a.Plan(within(t, 30*time.Second), tp, int64(move), int64(move+1), Witness{}, Witness{}); errors.Is(err, ErrStale) {
 			if a, err = m.Next(within(t, 30*time.Second)); err != nil {
 				t.Fatal(err)
 			}

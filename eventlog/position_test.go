@@ -51,6 +51,7 @@ func FuzzParsePositions(f *testing.F) {
 }
 
 func TestCheckpointText(t *testing.T) {
+	six, eleven := Witness{Offset: 6, Sum: 1 << 63}, Witness{Offset: 11, Sum: 1}
 	for _, c := range []struct {
 		offset   int64
 		metadata string
@@ -58,12 +59,19 @@ func TestCheckpointText(t *testing.T) {
 		bad      bool
 	}{
 		{-1, "", Checkpoint{Planned: -1}, false},
-		{7, metadataVersion, Checkpoint{7, -1, true}, false},
-		{7, planText(12), Checkpoint{7, 12, true}, false},
-		{7, "", Checkpoint{7, -1, true}, false},
-		{7, "reset by hand", Checkpoint{7, -1, true}, false},
-		{7, planText(6), Checkpoint{}, true},
+		{7, metadataVersion, Checkpoint{Offset: 7, Planned: -1, Exists: true}, false},
+		{7, advanceText(six), Checkpoint{Offset: 7, Planned: -1, Before: six, Exists: true}, false},
+		{7, planText(12, Witness{}, Witness{}), Checkpoint{Offset: 7, Planned: 12, Exists: true}, false},
+		{7, planText(12, six, eleven), Checkpoint{Offset: 7, Planned: 12, Before: six, Last: eleven, Exists: true}, false},
+		{7, planText(12, Witness{}, eleven), Checkpoint{Offset: 7, Planned: 12, Last: eleven, Exists: true}, false},
+		{7, "", Checkpoint{Offset: 7, Planned: -1, Exists: true}, false},
+		{7, "reset by hand", Checkpoint{Offset: 7, Planned: -1, Exists: true}, false},
+		{7, planText(6, six, eleven), Checkpoint{}, true},
 		{7, "weir1 plan x", Checkpoint{}, true},
+		{7, "weir1 plan", Checkpoint{}, true},
+		{7, "weir1 before 6", Checkpoint{}, true},
+		{7, "weir1 before 6:x", Checkpoint{}, true},
+		{7, "weir1 since 6", Checkpoint{}, true},
 		{7, "weir2 plan 12", Checkpoint{}, true},
 	} {
 		got, err := readCheckpoint(c.offset, c.metadata)

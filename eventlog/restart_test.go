@@ -31,7 +31,7 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Plan(within(t, 30*time.Second), tp, 4, 9); err != nil {
+	if err := a.Plan(within(t, 30*time.Second), tp, 4, 9, Witness{}, Witness{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
@@ -98,7 +98,7 @@ func TestRestarts(t *testing.T) {
 	}
 	follower.finish(2 * writers * rounds)
 	for {
-		err := a.Advance(within(t, 30*time.Second), TopicPartition{testTopic, 0}, 5)
+		err := a.Advance(within(t, 30*time.Second), TopicPartition{testTopic, 0}, 5, Witness{})
 		if err == nil {
 			break
 		}

@@ -68,12 +68,12 @@ type faultyCommits struct {
 	*faults
 }
 
-func (c faultyCommits) Plan(ctx context.Context, tp eventlog.TopicPartition, from, to int64) error {
-	return c.around("plan", eventlog.ErrUnavailable, func() error { return c.commits.Plan(ctx, tp, from, to) })
+func (c faultyCommits) Plan(ctx context.Context, tp eventlog.TopicPartition, from, to int64, before, last eventlog.Witness) error {
+	return c.around("plan", eventlog.ErrUnavailable, func() error { return c.commits.Plan(ctx, tp, from, to, before, last) })
 }
 
-func (c faultyCommits) Advance(ctx context.Context, tp eventlog.TopicPartition, to int64) error {
-	return c.around("advance", eventlog.ErrUnavailable, func() error { return c.commits.Advance(ctx, tp, to) })
+func (c faultyCommits) Advance(ctx context.Context, tp eventlog.TopicPartition, to int64, before eventlog.Witness) error {
+	return c.around("advance", eventlog.ErrUnavailable, func() error { return c.commits.Advance(ctx, tp, to, before) })
 }
 
 // seed is random unless WEIR_TEST_SEED names one, and is printed.
@@ -243,10 +243,12 @@ func (s *sleepySink) insert(ctx context.Context, token string, b Block) error {
 // acceptingCommits stand for those of an owner that the group knows.
 type acceptingCommits struct{}
 
-func (acceptingCommits) Plan(context.Context, eventlog.TopicPartition, int64, int64) error {
+func (acceptingCommits) Plan(context.Context, eventlog.TopicPartition, int64, int64, eventlog.Witness, eventlog.Witness) error {
 	return nil
 }
-func (acceptingCommits) Advance(context.Context, eventlog.TopicPartition, int64) error { return nil }
+func (acceptingCommits) Advance(context.Context, eventlog.TopicPartition, int64, eventlog.Witness) error {
+	return nil
+}
 
 // Before it repeats an insert, a projector makes sure that it is still the
 // owner.
@@ -268,11 +270,13 @@ func TestMembershipIsCheckedBeforeALateInsert(t *testing.T) {
 
 type countingCommits struct{ plans *int }
 
-func (c countingCommits) Plan(context.Context, eventlog.TopicPartition, int64, int64) error {
+func (c countingCommits) Plan(context.Context, eventlog.TopicPartition, int64, int64, eventlog.Witness, eventlog.Witness) error {
 	*c.plans++
 	return eventlog.ErrStale
 }
-func (countingCommits) Advance(context.Context, eventlog.TopicPartition, int64) error { return nil }
+func (countingCommits) Advance(context.Context, eventlog.TopicPartition, int64, eventlog.Witness) error {
+	return nil
+}
 
 type acceptingSink struct{}
 

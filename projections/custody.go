@@ -83,9 +83,17 @@ func (c *custody) settle(ctx context.Context) (vector, error) {
 	work, ctx := errgroup.WithContext(ctx)
 	for tp, checkpoint := range checkpoints {
 		at[tp] = max(checkpoint.Offset, checkpoint.Planned)
-		if checkpoint.Planned >= 0 {
-			work.Go(func() error { return c.folder(tp).repeat(ctx, checkpoint.Offset, checkpoint.Planned) })
-		}
+		work.Go(func() error {
+			f := c.folder(tp)
+			if err := c.projector.unbroken(ctx, tp, checkpoint); err != nil {
+				return f.advice(err)
+			}
+			if checkpoint.Planned < 0 {
+				return nil
+			}
+			f.last = checkpoint.Before
+			return f.repeat(ctx, checkpoint.Offset, checkpoint.Planned)
+		})
 	}
 	return at, work.Wait()
 }
@@ -106,6 +114,10 @@ func (c *custody) furthest(ctx context.Context) (vector, error) {
 
 // foldTo folds every partition from where it is up to exactly to.
 func (c *custody) foldTo(ctx context.Context, at, to vector) error {
+	checkpoints, err := c.assignment.Checkpoints(ctx)
+	if err != nil {
+		return err
+	}
 	work, ctx := errgroup.WithContext(ctx)
 	for tp, from := range at {
 		if from >= to[tp] {
@@ -113,6 +125,7 @@ func (c *custody) foldTo(ctx context.Context, at, to vector) error {
 		}
 		f := c.folder(tp)
 		f.end = to[tp]
+		f.last = checkpoints[tp].Before
 		work.Go(func() error { return f.stream(ctx, from) })
 	}
 	return work.Wait()

@@ -107,6 +107,17 @@ func (f *folding) block(projection string, generation int) []Block {
 	return append(blocks[:len(blocks):len(blocks)], f.quarantine.block())
 }
 
+// witness is that of the block's last record, or of the one before the block when it
+// has none.
+func (f *folding) witness(before eventlog.Witness) eventlog.Witness {
+	for i := len(f.chunks) - 1; i >= 0; i-- {
+		if n := len(f.chunks[i]); n > 0 {
+			return f.chunks[i][n-1].Witness()
+		}
+	}
+	return before
+}
+
 func (f *folding) each(fn func(r *eventlog.Record)) {
 	for _, chunk := range f.chunks {
 		for i := range chunk {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"weir/eventlog"
 	"weir/projections/foldtest"
 	"weir/readmodel/tables"
 )
@@ -74,6 +75,33 @@ func TestPartitionsAdded(t *testing.T) {
 	waitFolded(t, e, tallyProjection(), end)
 	if got := readSums(t, e); got.lines != 99+50 {
 		t.Errorf("tables hold %+v instead of %d lines", got, 99+50)
+	}
+}
+
+// A partition that is added while projectors run is noticed and folded from its first
+// offset, what came before they noticed included.
+func TestPartitionsAddedWhileFolding(t *testing.T) {
+	e := foldtest.Start(t, 1)
+	var f feeder
+	f.add(t, e, 1)
+	for range 2 {
+		start(t, newProjector(t, e, 1))
+	}
+	waitFolded(t, e, tallyProjection(), f.ends...)
+	client := &kafka.Client{Addr: kafka.TCP(e.Brokers()...)}
+	response, err := client.CreatePartitions(t.Context(), &kafka.CreatePartitionsRequest{
+		Topics: []kafka.TopicPartitionsConfig{{Name: topicUnderTest, Count: 3}},
+	})
+	if err != nil || response.Errors[topicUnderTest] != nil {
+		t.Fatalf("adding partitions: %+v, error %v", response, err)
+	}
+	e.Log = e.Open(t, 3)
+	first := e.Append(t, topicUnderTest, 2, "k", foldtest.Received, numbers(0, 50)...)
+	waitFolded(t, e, tallyProjection(), first)
+	second := e.Append(t, topicUnderTest, 1, "k", foldtest.Received, numbers(0, 50)...)
+	waitFolded(t, e, tallyProjection(), second)
+	if got := readSums(t, e); got.lines != 99+100 || got.tallied != 99+100 {
+		t.Errorf("tables hold %+v instead of %d lines", got, 99+100)
 	}
 }
 
@@ -145,7 +173,7 @@ func TestRebuildAfterTheLogWasMadeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Advance(t.Context(), topicPartition(topicUnderTest, 0), 1000); err != nil {
+	if err := a.Advance(t.Context(), topicPartition(topicUnderTest, 0), 1000, eventlog.Witness{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Close(t.Context()); err != nil {

@@ -24,6 +24,7 @@ type partition struct {
 	building   bool   // it gives way to the live generations
 	end        int64  // offset to stop at, or noEnd
 	tp         eventlog.TopicPartition
+	last       eventlog.Witness // of the last record that is folded; the writer's
 	commits    commits
 	sink       sink
 	logger     *slog.Logger
@@ -62,6 +63,9 @@ func (f *partition) advice(err error) error {
 	case errors.Is(err, eventlog.ErrPastEnd):
 		return fmt.Errorf("%w; the log is shorter than what %s has folded: restore the log, "+
 			"or fold this log into new tables with weir rebuild %s --accept", err, group, f.projection.Name)
+	case errors.Is(err, eventlog.ErrRewritten):
+		return fmt.Errorf("%w; the topic was deleted and made again, or an unclean leader election cut it short, after %s had folded it that far, and it has grown since: "+
+			"restore the log, or fold this log into new tables with weir rebuild %s --accept", err, group, f.projection.Name)
 	case errors.Is(err, eventlog.ErrCorrupt):
 		return fmt.Errorf("%w; restore this part of the log from a replica or a backup, "+
 			"nothing after it is folded in this partition until then; other partitions go on. "+
@@ -77,6 +81,10 @@ func (f *partition) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := f.projector.unbroken(ctx, f.tp, checkpoint); err != nil {
+		return err
+	}
+	f.last = checkpoint.Before
 	if checkpoint.Planned >= 0 {
 		if err := f.repeat(ctx, checkpoint.Offset, checkpoint.Planned); err != nil {
 			return err
@@ -86,8 +94,19 @@ func (f *partition) resume(ctx context.Context) error {
 	return f.stream(ctx, checkpoint.Offset)
 }
 
-// checkpoint is where to go on: the first offset there is when nothing was ever
-// folded.
+// unbroken makes sure that the log before a checkpoint, and what was planned after it, is
+// what was folded or planned then.
+func (p *Projector) unbroken(ctx context.Context, tp eventlog.TopicPartition, c eventlog.Checkpoint) error {
+	for _, w := range []eventlog.Witness{c.Before, c.Last} {
+		if err := p.cfg.Log.Confirm(ctx, tp, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkpoint is where to go on. There is one since the assignment began (see
+// Projector.begin); a topic that is deleted takes it along.
 func (f *partition) checkpoint(ctx context.Context) (eventlog.Checkpoint, error) {
 	group := Group(f.projection.Name, f.generation)
 	all, err := f.projector.cfg.Log.Checkpoints(ctx, group, []string{f.tp.Topic})
@@ -97,16 +116,7 @@ func (f *partition) checkpoint(ctx context.Context) (eventlog.Checkpoint, error)
 	if c := all[f.tp]; c.Exists {
 		return c, nil
 	}
-	bounds, err := f.projector.cfg.Log.Bounds(ctx, f.tp.Topic)
-	if err != nil {
-		return eventlog.Checkpoint{}, fmt.Errorf("reading the bounds of %s: %w", f.tp.Topic, err)
-	}
-	for _, b := range bounds {
-		if b.Partition == f.tp.Partition {
-			return eventlog.Checkpoint{Offset: b.Start, Planned: -1}, nil
-		}
-	}
-	return eventlog.Checkpoint{}, fmt.Errorf("%w: %s partition %d", eventlog.ErrUnknownTopic, f.tp.Topic, f.tp.Partition)
+	return eventlog.Checkpoint{}, lostCheckpoint(f.projection, f.generation, f.tp)
 }
 
 // repeat folds exactly the records of a planned block and writes them with the

@@ -95,7 +95,7 @@ func (p *Projector) Problems() []Problem {
 // halted reports whether an error takes a human.
 func halted(err error) bool {
 	for _, target := range []error{
-		ErrHalted, eventlog.ErrBehindRetention, eventlog.ErrPastEnd, eventlog.ErrCorrupt,
+		ErrHalted, eventlog.ErrBehindRetention, eventlog.ErrPastEnd, eventlog.ErrRewritten, eventlog.ErrCorrupt,
 		eventlog.ErrUnknownTopic, eventlog.ErrRefused,
 	} {
 		if errors.Is(err, target) {

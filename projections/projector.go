@@ -20,8 +20,8 @@ var errRefold = errors.New("the tables were dropped, made again or swapped")
 // commits is what a projector writes to the log: the two ends of a block. Both
 // return eventlog.ErrStale when the partition belongs to somebody else by now.
 type commits interface {
-	Plan(ctx context.Context, tp eventlog.TopicPartition, from, to int64) error
-	Advance(ctx context.Context, tp eventlog.TopicPartition, to int64) error
+	Plan(ctx context.Context, tp eventlog.TopicPartition, from, to int64, before, last eventlog.Witness) error
+	Advance(ctx context.Context, tp eventlog.TopicPartition, to int64, before eventlog.Witness) error
 }
 
 // Projector runs projections until it is told to stop. Any number of them, in

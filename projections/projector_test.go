@@ -177,7 +177,7 @@ func TestHaltsPastTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Advance(t.Context(), eventlog.TopicPartition{Topic: topicUnderTest}, 1000); err != nil {
+	if err := a.Advance(t.Context(), eventlog.TopicPartition{Topic: topicUnderTest}, 1000, eventlog.Witness{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Close(t.Context()); err != nil {

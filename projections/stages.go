@@ -28,6 +28,7 @@ type pending struct {
 // which share a bounded memory, behind it.
 func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) error {
 	lagging, reached := false, false
+	following := continuing(f.last)
 	for {
 		if f.end != noEnd && from >= f.end {
 			close(to)
@@ -43,7 +44,11 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 				return err
 			}
 		}
+		began := time.Now()
 		chunk, err := f.projector.cfg.Log.Fetch(ctx, f.tp.Topic, f.tp.Partition, from, size, fetchWait)
+		if err == nil {
+			err = following.check(ctx, f.projector.cfg.Log, f.tp, began, chunk)
+		}
 		if err != nil {
 			f.projector.memory.Release(held)
 			return err

@@ -91,7 +91,7 @@ func (p *Projector) begin(ctx context.Context, projection Projection, generation
 		}
 		if !c.Exists {
 			// In this order: a start without a checkpoint would look like a loss.
-			if err := a.Advance(ctx, tp, first); err != nil {
+			if err := a.Advance(ctx, tp, first, eventlog.Witness{}); err != nil {
 				return nil, fmt.Errorf("beginning %s partition %d at %d: %w", tp.Topic, tp.Partition, first, err)
 			}
 			c.Offset = first
@@ -126,7 +126,7 @@ func topicPartition(topic string, partition int) eventlog.TopicPartition {
 
 func lostCheckpoint(projection Projection, generation int, tp eventlog.TopicPartition) error {
 	return fmt.Errorf("%w: consumer group %s has no offset for %s partition %d any more, and its records may be in tables %s; folding it from the start could count them twice. "+
-		"Its offsets were deleted, or expired while no projector ran: rebuild the projection (weir rebuild %s), which fills new tables and leaves these as they are until then",
+		"Its offsets were deleted, alone or with the topic, or expired while no projector ran: rebuild the projection (weir rebuild %s), which fills new tables and leaves these as they are until then",
 		ErrHalted, Group(projection.Name, generation), tp.Topic, tp.Partition, projection.names(), projection.Name)
 }
 

@@ -210,7 +210,7 @@ type tally struct {
 	done   func(folded, of int64)
 }
 
-func (t *tally) Plan(_ context.Context, _ eventlog.TopicPartition, from, to int64) error {
+func (t *tally) Plan(_ context.Context, _ eventlog.TopicPartition, from, to int64, _, _ eventlog.Witness) error {
 	folded := t.folded.Add(to - from)
 	if t.done != nil {
 		t.done(folded, t.of)
@@ -218,7 +218,9 @@ func (t *tally) Plan(_ context.Context, _ eventlog.TopicPartition, from, to int6
 	return nil
 }
 
-func (t *tally) Advance(context.Context, eventlog.TopicPartition, int64) error { return nil }
+func (t *tally) Advance(context.Context, eventlog.TopicPartition, int64, eventlog.Witness) error {
+	return nil
+}
 
 // clean drops everything that was made.
 func (v *verifying) clean(ctx context.Context) {

@@ -118,7 +118,7 @@ func TestCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Advance(t.Context(), eventlog.TopicPartition{Topic: topicUnderTest}, 5); err != nil {
+		if err := a.Advance(t.Context(), eventlog.TopicPartition{Topic: topicUnderTest}, 5, eventlog.Witness{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := m.Close(t.Context()); err != nil {

@@ -23,7 +23,7 @@ func (f *partition) write(ctx context.Context, block *folding) error {
 			return err
 		}
 	}
-	if err := f.advance(ctx, block.to); err != nil {
+	if err := f.advance(ctx, block); err != nil {
 		return err
 	}
 	f.projector.pressure.folded(f.building, block.last)
@@ -36,7 +36,7 @@ func (f *partition) write(ctx context.Context, block *folding) error {
 
 func (f *partition) put(ctx context.Context, block *folding) error {
 	blocks := block.block(f.projection.Name, f.generation)
-	owned, err := f.plan(ctx, block.from, block.to)
+	owned, err := f.plan(ctx, block)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (f *partition) insert(ctx context.Context, block *folding, b Block, owned t
 		// a machine is suspended.
 		if age := time.Now().Round(0).Sub(owned.Round(0)); age > membershipAge || age < 0 {
 			var err error
-			if owned, err = f.plan(ctx, block.from, block.to); err != nil {
+			if owned, err = f.plan(ctx, block); err != nil {
 				return owned, err
 			}
 		}
@@ -100,24 +100,26 @@ func refold(err error) bool {
 
 // plan commits the block's ends and returns when that was asked for: the time at
 // which this projector was the owner for certain.
-func (f *partition) plan(ctx context.Context, from, to int64) (time.Time, error) {
+func (f *partition) plan(ctx context.Context, block *folding) (time.Time, error) {
 	var at time.Time
 	err := f.commit(ctx, func() error {
 		at = time.Now()
-		return f.commits.Plan(ctx, f.tp, from, to)
+		return f.commits.Plan(ctx, f.tp, block.from, block.to, f.last, block.witness(f.last))
 	})
 	if err != nil {
-		err = fmt.Errorf("planning [%d,%d): %w", from, to, err)
+		err = fmt.Errorf("planning [%d,%d): %w", block.from, block.to, err)
 	}
 	return at, err
 }
 
-func (f *partition) advance(ctx context.Context, to int64) error {
-	err := f.commit(ctx, func() error { return f.commits.Advance(ctx, f.tp, to) })
+func (f *partition) advance(ctx context.Context, block *folding) error {
+	last := block.witness(f.last)
+	err := f.commit(ctx, func() error { return f.commits.Advance(ctx, f.tp, block.to, last) })
 	if err != nil {
-		err = fmt.Errorf("advancing to %d: %w", to, err)
+		return fmt.Errorf("advancing to %d: %w", block.to, err)
 	}
-	return err
+	f.last = last
+	return nil
 }
 
 // commit repeats a commit whose outcome is unknown. The same commit again, and

@@ -70,7 +70,7 @@ func (f *follower) chunk(ctx context.Context) error {
 		return err
 	}
 	f.cfg.step("decided")
-	if err := f.assignment.Advance(ctx, f.tp, chunk.Next); err != nil {
+	if err := f.assignment.Advance(ctx, f.tp, chunk.Next, eventlog.Witness{}); err != nil {
 		return err
 	}
 	f.next, f.begun = chunk.Next, true

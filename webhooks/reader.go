@@ -88,7 +88,7 @@ func (r *reader) commit(ctx context.Context) {
 	if crashed := r.turn.lane.cfg.crashed; crashed != nil && crashed() {
 		return
 	}
-	if err := r.turn.assignment.Advance(ctx, r.tp, at); err == nil {
+	if err := r.turn.assignment.Advance(ctx, r.tp, at, eventlog.Witness{}); err == nil {
 		r.committed = at
 	}
 }

@@ -135,7 +135,7 @@ func (f *Follower) work(ctx context.Context, a *eventlog.Assignment) error {
 		}
 		for partition := range moved {
 			tp := eventlog.TopicPartition{Topic: f.topic, Partition: partition}
-			if err := a.Advance(ctx, tp, next[partition]); err != nil {
+			if err := a.Advance(ctx, tp, next[partition], eventlog.Witness{}); err != nil {
 				return err
 			}
 		}

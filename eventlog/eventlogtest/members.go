@@ -59,12 +59,17 @@ func ended(t *testing.T, a *eventlog.Assignment) {
 	}
 }
 
+// none is no witness.
+var none eventlog.Witness
+
 // checkpoints: plan and advance are read back by anyone, and survive the member.
 func checkpoints(t *testing.T, s *suite) {
 	topic, group := unique(t), unique(t)
 	l := s.open(t, topic, 2, nil)
 	mustAppend(t, l, topic, 1, set(1, 30))
 	tp0, tp1 := eventlog.TopicPartition{Topic: topic}, eventlog.TopicPartition{Topic: topic, Partition: 1}
+	records := readAll(t, l, topic, 1)
+	tenth, last := records[9].Witness(), records[24].Witness()
 	expect := func(tp eventlog.TopicPartition, want eventlog.Checkpoint) {
 		t.Helper()
 		all, err := l.Checkpoints(patient(t), group, []string{topic})
@@ -81,22 +86,22 @@ func checkpoints(t *testing.T, s *suite) {
 	if !slices.Equal(a.Partitions, []eventlog.TopicPartition{tp0, tp1}) {
 		t.Fatalf("assigned %v", a.Partitions)
 	}
-	for _, step := range []error{a.Plan(patient(t), tp1, 0, 10), a.Advance(patient(t), tp1, 10)} {
+	for _, step := range []error{a.Plan(patient(t), tp1, 0, 10, none, none), a.Advance(patient(t), tp1, 10, tenth)} {
 		if step != nil {
 			t.Fatal(step)
 		}
 	}
-	expect(tp1, eventlog.Checkpoint{Offset: 10, Planned: -1, Exists: true})
+	expect(tp1, eventlog.Checkpoint{Offset: 10, Planned: -1, Before: tenth, Exists: true})
 	expect(tp0, eventlog.Checkpoint{Planned: -1})
-	if err := a.Plan(patient(t), tp1, 10, 25); err != nil {
+	if err := a.Plan(patient(t), tp1, 10, 25, tenth, last); err != nil {
 		t.Fatal(err)
 	}
-	planned := eventlog.Checkpoint{Offset: 10, Planned: 25, Exists: true}
+	planned := eventlog.Checkpoint{Offset: 10, Planned: 25, Before: tenth, Last: last, Exists: true}
 	expect(tp1, planned)
 	if err := m.Close(patient(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Advance(patient(t), tp1, 25); !errors.Is(err, eventlog.ErrStale) {
+	if err := a.Advance(patient(t), tp1, 25, last); !errors.Is(err, eventlog.ErrStale) {
 		t.Errorf("advance after leaving: %v, want ErrStale", err)
 	}
 	expect(tp1, planned)
@@ -123,10 +128,10 @@ func rebalance(t *testing.T, s *suite) {
 		t.Errorf("shares %v and %v", both[0].Partitions, both[1].Partitions)
 	}
 	tp := first.Partitions[0]
-	if err := first.Plan(patient(t), tp, 0, 1); !errors.Is(err, eventlog.ErrStale) {
+	if err := first.Plan(patient(t), tp, 0, 1, none, none); !errors.Is(err, eventlog.ErrStale) {
 		t.Errorf("plan of the last generation: %v, want ErrStale", err)
 	}
-	if err := both[0].Plan(patient(t), both[0].Partitions[0], 0, 1); err != nil {
+	if err := both[0].Plan(patient(t), both[0].Partitions[0], 0, 1, none, none); err != nil {
 		t.Errorf("plan of the current generation: %v", err)
 	}
 	addPartitions(t, s.client(t), topic, 6)
@@ -155,7 +160,7 @@ func deadMember(t *testing.T, s *suite) {
 	next(t, m1)
 	both := together(t, m1, m2)
 	lost := both[1].Partitions[0]
-	if err := both[1].Plan(patient(t), lost, 0, 7); err != nil {
+	if err := both[1].Plan(patient(t), lost, 0, 7, none, none); err != nil {
 		t.Fatal(err)
 	}
 	if err := dying.Close(patient(t)); err != nil { // without leaving the group
@@ -181,7 +186,7 @@ func groups(t *testing.T, s *suite) {
 	l := s.open(t, topic, 1, nil)
 	m := join(t, l, group, topic)
 	a := next(t, m)
-	if err := a.Advance(patient(t), eventlog.TopicPartition{Topic: topic}, 0); err != nil {
+	if err := a.Advance(patient(t), eventlog.TopicPartition{Topic: topic}, 0, none); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Close(patient(t)); err != nil {

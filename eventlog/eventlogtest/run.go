@@ -30,6 +30,7 @@ func Run(t *testing.T, brokers []string) {
 		{"LargestSet", largestSet},
 		{"Bounds", bounds},
 		{"BehindRetention", behindRetention},
+		{"MadeAnew", madeAnew},
 		{"Compression", compression},
 		{"LostAnswers", lostAnswers},
 		{"GivenUpSequence", givenUpSequence},

@@ -95,11 +95,14 @@ func StartOn(t testing.TB, partitions int, addr, database string) *Engines {
 	return e
 }
 
+// Brokers are the addresses of the log.
+func (e *Engines) Brokers() []string { return e.Broker.Addrs() }
+
 // Open connects to the broker as one more process would.
 func (e *Engines) Open(t testing.TB, partitions int) *eventlog.Log {
 	t.Helper()
 	log, err := eventlog.Open(context.Background(), eventlog.Config{
-		Brokers: e.Broker.Addrs(), Embedded: true, Partitions: partitions,
+		Brokers: e.Brokers(), Embedded: true, Partitions: partitions,
 		SessionTimeout: time.Second, RebalanceTimeout: 10 * time.Second,
 		Topics: []eventlog.Topic{{Name: eventlog.RejectionsTopic}},
 		Logger: slog.New(slog.DiscardHandler),
