@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // budgetWait is how long Append waits for room in the budget before it sheds.
@@ -39,7 +41,11 @@ func (l *Log) Append(ctx context.Context, topic string, partition int, s Set) (f
 		return 0, err
 	}
 	base, err := a.await(ctx, b)
-	l.metrics.appended(topic, time.Since(started), err)
+	took := a.acknowledged
+	if err != nil {
+		took = l.metrics.failed(topic)
+	}
+	took.Observe(time.Since(started).Seconds())
 	return base + int64(delta), err
 }
 
@@ -67,6 +73,8 @@ type appender struct {
 	topic     string
 	partition int
 	frame     []byte // the produce request up to the record batch
+
+	acknowledged prometheus.Observer // seconds of appends
 
 	mu      sync.Mutex
 	waiting []*group

@@ -144,7 +144,7 @@ func (l *Log) appender(topic string, partition int) (*appender, error) {
 	tp := TopicPartition{topic, partition}
 	a := l.appenders[tp]
 	if a == nil {
-		a = &appender{log: l, topic: topic, partition: partition}
+		a = &appender{log: l, topic: topic, partition: partition, acknowledged: l.metrics.acknowledged(topic)}
 		a.frame = produceFrame(l.cfg.ClientID, topic, partition, l.cfg.RequestTimeout)
 		l.appenders[tp] = a
 	}

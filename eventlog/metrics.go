@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"errors"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -77,12 +76,12 @@ func (m *metrics) unregister() {
 	}
 }
 
-func (m *metrics) appended(topic string, took time.Duration, err error) {
-	outcome := "acknowledged"
-	if err != nil {
-		outcome = "failed"
-	}
-	m.latency.WithLabelValues(topic, outcome).Observe(took.Seconds())
+func (m *metrics) acknowledged(topic string) prometheus.Observer {
+	return m.latency.WithLabelValues(topic, "acknowledged")
+}
+
+func (m *metrics) failed(topic string) prometheus.Observer {
+	return m.latency.WithLabelValues(topic, "failed")
 }
 
 func (m *metrics) produced(topic string, g *group) {

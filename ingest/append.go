@@ -2,9 +2,9 @@ package ingest
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -21,9 +21,7 @@ func (q *request) append() error {
 	if len(q.types) == 0 {
 		return nil
 	}
-	ctx, cancel := detached(q.r.Context(), q.h.cfg.AppendTimeout)
-	defer cancel()
-	q.appendTypes(ctx)
+	q.appendTypes(q.h.waits.context(q.h.cfg.AppendTimeout))
 	q.noteSent()
 	for _, t := range q.types {
 		s := &q.sets[t]
@@ -115,7 +113,8 @@ func (q *request) lane() [16]byte {
 
 // newBatchID is a UUID of version 7: unique, and batches lie in the order of their time.
 func newBatchID(now time.Time) (id [16]byte) {
-	_, _ = rand.Read(id[:]) // never fails
+	binary.BigEndian.PutUint64(id[:], rand.Uint64())
+	binary.BigEndian.PutUint64(id[8:], rand.Uint64())
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
 	copy(id[:6], ms[2:])

@@ -13,7 +13,8 @@ import (
 // readBody reads the body as sent, at most the limit, and not for ever: a
 // client that sends too slowly holds memory that others need.
 func (q *request) readBody() error {
-	pace := newPace(q)
+	pace := &q.pace
+	pace.begin(q)
 	defer pace.stop()
 	if q.r.ContentLength >= 0 {
 		q.sentRoom = newBuffer(q.firstRoom()) // admit has reserved it
@@ -52,7 +53,7 @@ func (q *request) brokenBody(err error) error {
 
 // pace sets the connection's read deadline to what the bytes so far have earned.
 type pace struct {
-	conn  *http.ResponseController
+	conn  http.ResponseController
 	start time.Time
 	grace time.Duration
 	rate  int
@@ -62,10 +63,9 @@ type pace struct {
 // paceStep is how many bytes change the deadline; most bodies never do.
 const paceStep = 64 << 10
 
-func newPace(q *request) *pace {
-	p := &pace{conn: http.NewResponseController(q.w), start: time.Now(), grace: q.h.cfg.BodyGrace, rate: q.h.cfg.BodyRate}
+func (p *pace) begin(q *request) {
+	*p = pace{conn: *http.NewResponseController(q.w), start: time.Now(), grace: q.h.cfg.BodyGrace, rate: q.h.cfg.BodyRate}
 	p.deadline(0)
-	return p
 }
 
 func (p *pace) progress(bytes int) {

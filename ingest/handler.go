@@ -20,7 +20,8 @@ type Handler struct {
 	breaker breaker
 	metrics *metrics
 	pool    sync.Pool // of *request
-	lanes   [16]byte  // random, so that gateways don't all use one partition at a time
+	waits   waits
+	lanes   [16]byte // random, so that gateways don't all use one partition at a time
 
 	draining atomic.Bool
 }

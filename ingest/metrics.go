@@ -13,6 +13,7 @@ import (
 // metrics of the door. Every label has few values, whatever clients send.
 type metrics struct {
 	requests *prometheus.CounterVec
+	answered prometheus.Counter // requests with the status 200
 	seconds  prometheus.Histogram
 	bytes    prometheus.Counter
 	current  prometheus.Gauge
@@ -51,6 +52,7 @@ func newMetrics(reg prometheus.Registerer, room *budget) *metrics {
 		}, []string{"outcome"}),
 		problems: map[string]bool{},
 	}
+	m.answered = m.requests.WithLabelValues("200")
 	for i, t := range schemas.Types() {
 		m.accepted[i] = m.events.WithLabelValues(t.String(), "accepted")
 	}
@@ -75,7 +77,11 @@ func (m *metrics) finished(q *request) {
 	if status == 0 {
 		status = 500
 	}
-	m.requests.WithLabelValues(strconv.Itoa(status)).Inc()
+	if status == 200 {
+		m.answered.Inc()
+	} else {
+		m.requests.WithLabelValues(strconv.Itoa(status)).Inc()
+	}
 	m.seconds.Observe(q.h.cfg.Now().Sub(q.start).Seconds())
 	m.bytes.Add(float64(len(q.sent)))
 	if q.grouping != nil {

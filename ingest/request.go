@@ -37,6 +37,9 @@ type request struct {
 	broken   bool    // nothing more of the body can come
 	reserved int64   // bytes of the budget
 
+	signer signer
+	pace   pace
+
 	flight *receipts.Flight // nil without an idempotency key
 	claim  receipts.Claim
 
@@ -89,7 +92,7 @@ func (q *request) recycle() bool {
 		*s = typeSet{values: s.values[:0], indexes: s.indexes[:0]}
 	}
 	*q = request{
-		batch: q.batch, sets: q.sets, types: q.types[:0], position: q.position[:0], response: q.response[:0],
+		signer: q.signer, batch: q.batch, sets: q.sets, types: q.types[:0], position: q.position[:0], response: q.response[:0],
 	}
 	return true
 }

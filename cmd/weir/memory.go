@@ -45,6 +45,10 @@ func (p *portal) countConn(_ net.Conn, state http.ConnState) {
 // connMemory is what open connections take of the budget.
 func (p *portal) connMemory() int64 { return max(0, p.conns.Load()*connBytes-connsFree) }
 
+// gatewayGC lets the small heap of a gateway grow to five times its size between collections: next
+// to nothing in it lives longer than a request, and the limit below bounds it all the same.
+const gatewayGC = 400
+
 // rolesRoom is what the other roles of a process that takes batches may need beside it.
 const rolesRoom = 256 << 20
 
@@ -54,6 +58,8 @@ func (p *portal) boundMemory() {
 	limit := p.bytesInFlight() + heapRoom
 	if len(p.cfg.Roles) > 1 || len(p.cfg.KafkaBrokers) == 0 {
 		limit += rolesRoom
+	} else {
+		debug.SetGCPercent(gatewayGC)
 	}
 	debug.SetMemoryLimit(limit)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -32,27 +33,91 @@ func (l patientListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{conn, l.patience}, nil
+	return &patientConn{Conn: conn, patience: l.patience}, nil
 }
 
+// patientConn bounds its writes, and sets the runtime's deadlines only when they matter: net/http
+// and the gateway change the read deadline nine times a request, mostly with no read in between.
 type patientConn struct {
 	net.Conn
 	patience patience
+
+	mu       sync.Mutex
+	reading  bool      // a read is under way
+	readBy   time.Time // the read deadline that was asked for
+	readSet  time.Time // the one that the connection has
+	writeSet time.Time
 }
 
-func (c *patientConn) Write(b []byte) (int, error) {
-	earned := time.Duration(len(b)) * time.Second / time.Duration(c.patience.rate)
-	if err := c.SetWriteDeadline(time.Now().Add(c.patience.grace + earned)); err != nil {
+// SetReadDeadline takes effect at once on a read that is under way, else at the next one.
+func (c *patientConn) SetReadDeadline(by time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.readBy = by
+	if !c.reading {
+		return nil
+	}
+	return c.applyReadDeadline()
+}
+
+func (c *patientConn) applyReadDeadline() error {
+	if c.readBy.Equal(c.readSet) {
+		return nil
+	}
+	c.readSet = c.readBy
+	return c.Conn.SetReadDeadline(c.readBy)
+}
+
+// SetDeadline is for whoever takes the connection over.
+func (c *patientConn) SetDeadline(by time.Time) error {
+	return errors.Join(c.SetReadDeadline(by), c.SetWriteDeadline(by))
+}
+
+// Read is called by one goroutine at a time, as net/http does.
+func (c *patientConn) Read(b []byte) (int, error) {
+	if err := c.readBegins(); err != nil {
 		return 0, err
 	}
+	n, err := c.Conn.Read(b)
+	c.mu.Lock()
+	c.reading = false
+	c.mu.Unlock()
+	return n, err
+}
+
+func (c *patientConn) readBegins() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reading = true
+	return c.applyReadDeadline()
+}
+
+// Write has at least half of the grace, and the time that its bytes earn.
+func (c *patientConn) Write(b []byte) (int, error) {
+	earned := time.Duration(len(b)) * time.Second / time.Duration(c.patience.rate)
+	now := time.Now()
+	if c.writeSet.Before(now.Add(c.patience.grace/2 + earned)) {
+		c.writeSet = now.Add(c.patience.grace + earned)
+		if err := c.SetWriteDeadline(c.writeSet); err != nil {
+			return 0, err
+		}
+	}
 	return c.Conn.Write(b)
+}
+
+// CloseWrite lets net/http end an answer before it gives up on what the client still sends.
+func (c *patientConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
 }
 
 // handler bounds the time of every body but the gateway's, also of those that next never reads:
 // net/http reads them itself before it answers.
 func (p patience) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if gateway := r.Method == http.MethodPost && r.URL.Path == "/api/ingest"; r.ContentLength != 0 && !gateway {
+		if gateway := r.Method == http.MethodPost && r.URL.Path == ingestRoute; r.ContentLength != 0 && !gateway {
 			conn := http.NewResponseController(w)
 			_ = conn.SetReadDeadline(time.Now().Add(p.body)) // recorders in tests have none
 			r.Body = &patientBody{r.Body, conn}

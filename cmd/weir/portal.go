@@ -23,6 +23,7 @@ import (
 	"weir/eventlog"
 	"weir/internal/clickhouse"
 	"weir/internal/datadir"
+	"weir/internal/httpapi"
 	"weir/internal/lifecycle"
 	"weir/projections"
 	"weir/webhooks"
@@ -53,7 +54,9 @@ type portal struct {
 	conns   atomic.Int64 // open connections
 	drain   []func()     // called first when stopping: take no new work
 
+	observer    *httpapi.Observer
 	ingestReady func() error           // nil without the role
+	ingestDoor  http.Handler           // nil without the role
 	projector   *projections.Projector // nil without the role
 	lane        *webhooks.Lane         // nil without the role deliver
 	monitor     *projections.Monitor   // nil without the role read

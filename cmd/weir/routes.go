@@ -49,7 +49,8 @@ const silenceBound = 30 * time.Second
 // startRoles wires every role of this process behind one router and lets requests in.
 func (p *portal) startRoles(context.Context) error {
 	r := chi.NewRouter()
-	r.Use(httpapi.NewObserver(p.logger, p.registry).Middleware)
+	p.observer = httpapi.NewObserver(p.logger, p.registry)
+	r.Use(p.observer.Middleware)
 	r.NotFound(httpapi.NotFoundHandler)
 	r.MethodNotAllowed(httpapi.MethodNotAllowedHandler)
 	r.Get("/livez", live)
@@ -72,7 +73,7 @@ func (p *portal) startRoles(context.Context) error {
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	p.openDoors(p.doors(r))
+	p.openDoors(p.doors(batchesFirst(p.ingestDoor, r)))
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 // information, all else only when debugging, for the ingest path would drown
 // the log. Neither headers, nor query, nor path values, nor anything of bodies
 // is in it, so no secret can be.
-func (o *Observer) logLine(r *http.Request, rec *recorder, s *state, route string, took time.Duration) {
+func (o *Observer) logLine(r *http.Request, rec *recorder, s *state, route func(*http.Request) string, took time.Duration) {
 	level := slog.LevelDebug
 	switch status := rec.code(); {
 	case shed(s.err):
@@ -30,7 +30,7 @@ func (o *Observer) logLine(r *http.Request, rec *recorder, s *state, route strin
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", s.id), slog.String("method", methodLabel(r.Method)),
-		slog.String("route", route), slog.Int("status", rec.code()),
+		slog.String("route", route(r)), slog.Int("status", rec.code()),
 		slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
 		slog.String("remote", r.RemoteAddr),
 	}
@@ -65,7 +65,7 @@ func loggable(err error) string {
 	return string(e.Code)
 }
 
-func route(r *http.Request) string {
+func routeOf(r *http.Request) string {
 	if c := chi.RouteContext(r.Context()); c != nil {
 		if p := c.RoutePattern(); p != "" && p != "/*" {
 			return p

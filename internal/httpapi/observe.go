@@ -13,11 +13,22 @@ import (
 )
 
 // state is what one request's log line and metrics need to know; one
-// goroutine, the request's, writes it.
+// goroutine, the request's, writes it. It is the request's context, too, and
+// holds its recorder, so that it is one allocation.
 type state struct {
+	context.Context
+	recorder  recorder
 	id        string
 	principal Principal
 	err       error
+}
+
+// Value is the state itself for stateKey.
+func (s *state) Value(key any) any {
+	if key == (stateKey{}) {
+		return s
+	}
+	return s.Context.Value(key)
 }
 
 type stateKey struct{}
@@ -68,29 +79,51 @@ func NewObserver(logger *slog.Logger, reg prometheus.Registerer) *Observer {
 // Middleware wraps next. Use it once, outside of everything else, on the chi
 // router whose routes name the metrics.
 func (o *Observer) Middleware(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		s := &state{id: requestID(r)}
-		rec := &recorder{ResponseWriter: w}
-		w.Header().Set(HeaderRequestID, s.id)
-		r = r.WithContext(context.WithValue(r.Context(), stateKey{}, s))
-		o.inFlight.Inc()
-		defer func() {
-			o.inFlight.Dec()
-			abort := o.recovered(recover(), rec, r, s)
-			o.finish(r, rec, s, time.Since(start))
-			if abort {
-				panic(http.ErrAbortHandler)
-			}
-		}()
-		next.ServeHTTP(rec, r)
-	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { o.serve(w, r, next, routeOf, o.count) })
+}
+
+// Only wraps the one handler of a route, which then needs no router: a busy
+// route's requests are spared the way through it.
+func (o *Observer) Only(method, route string, next http.Handler) http.Handler {
+	answered, seconds := o.requests.WithLabelValues(route, method, statusLabel(http.StatusOK)), o.seconds.WithLabelValues(route, method)
+	count := func(route, method string, status int, took time.Duration) {
+		if status != http.StatusOK {
+			o.count(route, method, status, took)
+			return
+		}
+		answered.Inc()
+		seconds.Observe(took.Seconds())
+	}
+	name := func(*http.Request) string { return route }
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { o.serve(w, r, next, name, count) })
+}
+
+func (o *Observer) serve(w http.ResponseWriter, r *http.Request, next http.Handler,
+	route func(*http.Request) string, count func(route, method string, status int, took time.Duration)) {
+	start := time.Now()
+	s := &state{Context: r.Context(), id: requestID(r)}
+	rec := &s.recorder
+	rec.ResponseWriter = w
+	w.Header()[HeaderRequestID] = []string{s.id}
+	r = r.WithContext(s)
+	o.inFlight.Inc()
+	defer func() {
+		o.inFlight.Dec()
+		abort := o.recovered(recover(), rec, r, s, route)
+		took := time.Since(start)
+		count(route(r), methodLabel(r.Method), rec.code(), took)
+		o.logLine(r, rec, s, route, took)
+		if abort {
+			panic(http.ErrAbortHandler)
+		}
+	}()
+	next.ServeHTTP(rec, r)
 }
 
 // recovered answers a panic with 500. The panic's value and stack go to the log
 // line, not to the client. True: the connection must be cut, because the
 // response had begun or the handler asked for it.
-func (o *Observer) recovered(v any, rec *recorder, r *http.Request, s *state) bool {
+func (o *Observer) recovered(v any, rec *recorder, r *http.Request, s *state, route func(*http.Request) string) bool {
 	if v == nil {
 		return false
 	}
@@ -120,10 +153,7 @@ func panicText(v any) string {
 	return fmt.Sprintf("%T", v)
 }
 
-func (o *Observer) finish(r *http.Request, rec *recorder, s *state, took time.Duration) {
-	route, method := route(r), methodLabel(r.Method)
-	status := rec.code()
+func (o *Observer) count(route, method string, status int, took time.Duration) {
 	o.requests.WithLabelValues(route, method, statusLabel(status)).Inc()
 	o.seconds.WithLabelValues(route, method).Observe(took.Seconds())
-	o.logLine(r, rec, s, route, took)
 }
