@@ -110,8 +110,17 @@ func (a *appender) checkSet(s *Set, size int) error {
 		return errors.New("empty set: an append has at least one value")
 	case s.Indexes != nil && len(s.Indexes) != len(s.Values):
 		return fmt.Errorf("set has %d values and %d indexes", len(s.Values), len(s.Indexes))
-	case size > a.log.cfg.MaxRecordBatchBytes-batchHeader:
-		return fmt.Errorf("%w: %d records of %d bytes in all for %s, the limit is %d", ErrTooLarge, len(s.Values), size, a.topic, a.log.cfg.MaxRecordBatchBytes-batchHeader)
+	}
+	return a.log.fits(a.topic, s, size)
+}
+
+// Fits is the ErrTooLarge that an Append of the set would give, or nil. Ask it
+// before the first of several sets that belong together is appended.
+func (l *Log) Fits(topic string, s Set) error { return l.fits(topic, &s, setSize(&s)) }
+
+func (l *Log) fits(topic string, s *Set, size int) error {
+	if most := l.cfg.MaxRecordBatchBytes - batchHeader; size > most {
+		return fmt.Errorf("%w: %d records of %d bytes in all for %s, the limit is %d", ErrTooLarge, len(s.Values), size, topic, most)
 	}
 	return nil
 }

@@ -83,11 +83,15 @@ func (q *request) appendType(ctx context.Context, t schemas.Type) {
 		}
 	}
 	partition := log.PartitionFor(topic, q.lane())
-	first, err := log.Append(ctx, topic, partition, eventlog.Set{
-		Key: []byte(q.caller.ProjectID), Batch: q.claim.Batch, Time: q.received, Values: s.values, Indexes: s.indexes,
-	})
+	first, err := log.Append(ctx, topic, partition, q.set(s))
 	s.at = eventlog.Position{Topic: topic, Partition: partition, Next: first + int64(len(s.values))}
 	s.err = err
+}
+
+func (q *request) set(s *typeSet) eventlog.Set {
+	return eventlog.Set{
+		Key: []byte(q.caller.ProjectID), Batch: q.claim.Batch, Time: q.received, Values: s.values, Indexes: s.indexes,
+	}
 }
 
 const (

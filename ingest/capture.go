@@ -101,7 +101,7 @@ func (c *capture) read(body []byte) error {
 	var fault error
 	seen := [2]bool{}
 	err := schemas.Members(body, func(name, value []byte) bool {
-		which := -1
+		var which int
 		switch string(name) {
 		case "ts":
 			which = 0

@@ -19,6 +19,9 @@ import (
 // 503, and the client retries.
 type Log interface {
 	receipts.Log
+
+	// Fits says whether a set is small enough to be appended: ErrTooLarge if not.
+	Fits(topic string, s eventlog.Set) error
 }
 
 // Caller is the project behind a bearer key.

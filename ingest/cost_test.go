@@ -26,6 +26,7 @@ type discard struct{ Log }
 func (discard) Append(_ context.Context, _ string, _ int, s eventlog.Set) (int64, error) {
 	return 0, nil
 }
+func (discard) Fits(string, eventlog.Set) error   { return nil }
 func (discard) PartitionFor(string, [16]byte) int { return 0 }
 
 func discarding(t testing.TB) *Handler {

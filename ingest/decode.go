@@ -24,6 +24,25 @@ func (q *request) decode() error {
 		s.indexes = append(s.indexes, e.Index)
 	}
 	q.response = appendAnswer(q.response[:0], &q.batch)
+	return q.fits()
+}
+
+// surelyFits is the largest body whose sets are not measured: the smallest legal
+// events take twice their bytes in the log, whose smallest limit is 16 MiB.
+const surelyFits = DefaultMaxBatchBytes
+
+// fits refuses a batch one of whose sets the log won't take before another one is
+// appended. Only a project whose limit was raised can send one.
+func (q *request) fits() error {
+	if len(q.body) <= surelyFits {
+		return nil
+	}
+	for _, t := range q.types {
+		s := &q.sets[t]
+		if err := q.h.cfg.Log.Fits(topics[t], q.set(s)); err != nil {
+			return eventsTooLarge(err)
+		}
+	}
 	return nil
 }
 

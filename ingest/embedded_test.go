@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -217,6 +218,28 @@ func TestTakeOverOnTheEmbeddedLog(t *testing.T) {
 	}
 	if again := send(t, p.request(t, second.url)); again.body != got.body || again.header.Get(headerReplayed) != "true" {
 		t.Error(again)
+	}
+}
+
+// A project may be allowed more than the log takes at once. Then the batch is
+// refused whole, whatever its other types are, and says so.
+func TestBeyondTheRecordBatch(t *testing.T) {
+	b, err := broker.Start(t.Context(), broker.Config{Unsynced: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	p := startPortal(t, b, "one", func(c *Config, _ *eventlog.Log) { c.MaxBatchBytes = 32 << 20 })
+	defer p.stop()
+	event := `{"type":"log","ts":"2026-11-21T12:00:00Z","data":{"message":"` + strings.Repeat("x", 1<<20) + `"}},`
+	const deploy = `{"type":"deploy","ts":"2026-11-21T12:00:00Z","data":{"service":"s","version":"1"}}`
+	body := func(n int) string { return `{"events":[` + strings.Repeat(event, n) + deploy + `]}` }
+	got := send(t, post{body: body(17), key: someKey}.request(t, p.url))
+	if got.status != 413 || got.code != "events_too_large" || !strings.Contains(got.body, "split the batch") || len(p.kept(t)) != 0 {
+		t.Errorf("17 MiB of one type: %v, %d events in the log", got, len(p.kept(t)))
+	}
+	if got := send(t, post{body: body(15), key: someKey}.request(t, p.url)); got.status != 200 || len(p.kept(t)) != 16 {
+		t.Errorf("15 MiB of one type, with the key of the refused batch: %v, %d events in the log", got, len(p.kept(t)))
 	}
 }
 

@@ -64,7 +64,7 @@ func (q *request) claimKey() error {
 	}
 	ctx, cancel := detached(q.r.Context(), q.h.cfg.AppendTimeout)
 	defer cancel()
-	claim, answer, err := q.flight.Claim(ctx)
+	claim, answer, err := q.flight.Claim(ctx, q.intent())
 	if err != nil {
 		return q.logFault(err)
 	}
@@ -76,6 +76,14 @@ func (q *request) claimKey() error {
 	q.claim = claim
 	q.flight.Sending()
 	return nil
+}
+
+func (q *request) intent() receipts.Intent {
+	in := receipts.Intent{Digest: q.digest, Answer: q.response}
+	for _, t := range q.types {
+		in.Topics = append(in.Topics, topics[t])
+	}
+	return in
 }
 
 // settleKey writes the receipt; only then may the batch be answered.
@@ -98,6 +106,13 @@ func (q *request) settleKey() error {
 	return nil
 }
 
+// eventsTooLarge is for a batch that is no larger than its project may send, yet
+// larger than the log takes.
+func eventsTooLarge(err error) error {
+	return httpapi.Errorf(httpapi.CodeEventsTooLarge,
+		"the batch's events of one type are more than the log takes at once (with about 70 bytes more for each event): split the batch").Because(err)
+}
+
 // logFault turns what the log or the receipts report into an answer, and lets
 // the breaker know.
 func (q *request) logFault(err error) error {
@@ -106,10 +121,13 @@ func (q *request) logFault(err error) error {
 	case errors.As(err, &busy):
 		return httpapi.Errorf(httpapi.CodeOverloaded, "a batch with this idempotency key is still under way: send it again later").
 			After(min(busy.RetryAfter, retryKey))
+	case errors.Is(err, receipts.ErrOtherBody):
+		return httpapi.Errorf(httpapi.CodeIdempotencyInUse,
+			"this idempotency key belongs to another batch, which was begun and not ended: repeat that one with it, and send this one with a key of its own")
 	case errors.Is(err, receipts.ErrNotReady):
 		return httpapi.Errorf(httpapi.CodeOverloaded, "this gateway is still reading what idempotency keys were answered: send the batch again").After(retrySoon).Because(err)
 	case errors.Is(err, eventlog.ErrTooLarge):
-		return q.tooLarge()
+		return eventsTooLarge(err)
 	case errors.Is(err, eventlog.ErrOverloaded):
 		return httpapi.Errorf(httpapi.CodeOverloaded, "too many batches wait for the log: send this one again later").After(retrySoon).Because(err)
 	}

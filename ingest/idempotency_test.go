@@ -12,6 +12,7 @@ import (
 	"weir/eventlog"
 	"weir/ingest/internal/logtest"
 	"weir/ingest/limits"
+	"weir/schemas"
 )
 
 // mixedBatch has events of three types, two of a kind, and one that is rejected.
@@ -60,25 +61,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 }
 
 func crashAndRepeat(t *testing.T, step int64, applied bool, again string) {
-	log, clock := logtest.New(2), newFakeClock()
-	first := joinDoor(t, log, func(c *Config) { c.Now = clock.Now })
-	var steps atomic.Int64
-	crash := func(string) error {
-		if steps.Add(1)-1 != step {
-			return nil
-		}
-		first.client.Kill()
-		return fmt.Errorf("crash: %w", eventlog.ErrUnavailable)
-	}
-	if applied {
-		first.client.After = crash
-	} else {
-		first.client.Before = crash
-	}
-	if got := first.do(t, post{body: mixedBatch, key: someKey}); got.status != 503 {
-		t.Fatal("the crashed gateway answered", got)
-	}
-	first.stop()
+	log, clock := crashed(t, step, applied)
 	if again != "one" {
 		clock.Add(46 * time.Second)
 	}
@@ -93,6 +76,125 @@ func crashAndRepeat(t *testing.T, step int64, applied bool, again string) {
 		t.Errorf("a third one got %v %v, the second %v", last, last.header, repeat.header)
 	}
 	oneEffect(t, log, 0, 1, 3, 4)
+}
+
+// crashed is a log in which a gateway left the mixed batch at that step, which
+// was applied or not.
+func crashed(t *testing.T, step int64, applied bool) (*logtest.Log, *fakeClock) {
+	t.Helper()
+	log, clock := logtest.New(2), newFakeClock()
+	first := joinDoor(t, log, func(c *Config) { c.Now = clock.Now })
+	dieAt(first, step, applied)
+	if got := first.do(t, post{body: mixedBatch, key: someKey}); got.status != 503 {
+		t.Fatal("the crashed gateway answered", got)
+	}
+	first.stop()
+	return log, clock
+}
+
+// A key is used again with another body after its first gateway died at any step.
+// What the log holds of the first body decides: all of it, and its answer is the
+// key's; nothing, and the other body is the first; a part, and only the first body
+// can be ended. Never does one body's answer stand for the other's events.
+func TestOtherBodyAfterACrash(t *testing.T) {
+	seen := map[int]bool{}
+	for step := range 5 {
+		for _, applied := range []bool{false, true} {
+			for _, again := range []string{"one", "two"} {
+				t.Run(fmt.Sprintf("step %d, applied %v, repeated at %s", step, applied, again), func(t *testing.T) {
+					seen[otherBody(t, int64(step), applied, again)] = true
+				})
+			}
+		}
+	}
+	if !seen[0] || !seen[4] || len(seen) < 3 {
+		t.Errorf("not every case was met: %v events of the first body in the log", seen)
+	}
+}
+
+func otherBody(t *testing.T, step int64, applied bool, again string) (kept int) {
+	log, clock := crashed(t, step, applied)
+	clock.Add(46 * time.Second)
+	kept = len(events(log))
+	// Types that the first body has, too, and one that it has not.
+	other := strings.NewReplacer(`"a"`, `"another"`, `"cost"`, `"trace"`, `"service":"s","amount":1.25,"currency":"EUR"`, `"traceId":"1","spanId":"2","name":"n"`).Replace(mixedBatch)
+	d := joinDoor(t, log, func(c *Config) { c.Now, c.Gateway = clock.Now, again })
+	got := d.do(t, post{body: other, key: someKey})
+	held := 0
+	for _, r := range events(log) {
+		if strings.Contains(string(r.Value), `"another"`) || r.Topic == eventlog.EventsTopic(schemas.Trace) {
+			held++
+		}
+	}
+	switch kept {
+	case 0:
+		if got.status != 200 || got.header.Get(headerReplayed) != "" || held != 2 {
+			t.Errorf("nothing of the first body is in the log; the other got %v, %d of its events are there", got, held)
+		}
+		oneEffect(t, log, 0, 1, 3, 4)
+		return kept
+	case 4:
+		if got.status != 200 || got.body != mixedAnswer || got.header.Get(headerReplayed) != "true" || got.header.Get(headerPosition) == "" {
+			t.Errorf("all of the first body is in the log; the other got %v %v", got, got.header)
+		}
+	default:
+		if got.status != 400 || got.code != "idempotency_key_in_use" {
+			t.Errorf("a part of the first body is in the log; the other got %v", got)
+		}
+	}
+	if held != 0 {
+		t.Errorf("%d events of the other body are in the log", held)
+	}
+	if got := d.do(t, post{body: mixedBatch, key: someKey}); got.status != 200 || got.body != mixedAnswer {
+		t.Errorf("the first body again got %v", got)
+	}
+	oneEffect(t, log, 0, 1, 3, 4)
+	return kept
+}
+
+// The gateway that was to end another body dies, too, between any two steps; then
+// the first body comes again.
+func TestCrashWhileEndingAnotherBody(t *testing.T) {
+	for first := range 5 {
+		for second := range 6 {
+			for _, applied := range []bool{false, true} {
+				log, clock := crashed(t, int64(first), true)
+				clock.Add(46 * time.Second)
+				d := joinDoor(t, log, func(c *Config) { c.Now, c.Gateway = clock.Now, "two" })
+				dieAt(d, int64(second), applied)
+				other := strings.ReplaceAll(mixedBatch, `"a"`, `"another"`)
+				d.do(t, post{body: other, key: someKey})
+				d.stop()
+				clock.Add(46 * time.Second)
+				last := joinDoor(t, log, func(c *Config) { c.Now, c.Gateway = clock.Now, "three" })
+				got := last.do(t, post{body: mixedBatch, key: someKey})
+				if got.status == 400 { // then it is the other one that was begun
+					got = last.do(t, post{body: other, key: someKey})
+				}
+				if got.status != 200 || got.body != mixedAnswer {
+					t.Errorf("crashes at %d and %d (applied %v): got %v", first, second, applied, got)
+				}
+				oneEffect(t, log, 0, 1, 3, 4)
+			}
+		}
+	}
+}
+
+// dieAt kills a gateway at its step-th append.
+func dieAt(d *door, step int64, applied bool) {
+	var steps atomic.Int64
+	crash := func(string) error {
+		if steps.Add(1)-1 != step {
+			return nil
+		}
+		d.client.Kill()
+		return fmt.Errorf("crash: %w", eventlog.ErrUnavailable)
+	}
+	if applied {
+		d.client.After = crash
+	} else {
+		d.client.Before = crash
+	}
 }
 
 // Before the lease has ended another gateway does not touch the batch.

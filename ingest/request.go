@@ -42,6 +42,7 @@ type request struct {
 
 	flight *receipts.Flight // nil without an idempotency key
 	claim  receipts.Claim
+	digest [16]byte // of body, with a key
 
 	batch    schemas.Batch
 	sets     [typeCount]typeSet
@@ -86,8 +87,8 @@ func (q *request) recycle() bool {
 	if cap(q.batch.Events) > keepEvents || cap(q.batch.Rejected) > keepEvents || cap(q.response) > keepResponse {
 		return false
 	}
-	for i := range q.sets {
-		s := &q.sets[i]
+	for _, t := range q.types {
+		s := &q.sets[t]
 		clear(s.values)
 		*s = typeSet{values: s.values[:0], indexes: s.indexes[:0]}
 	}

@@ -10,11 +10,20 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"weir/ingest/receipts"
 	"weir/internal/httpapi"
 )
 
 // unpack undoes the Content-Encoding, never beyond the size limit.
 func (q *request) unpack() error {
+	err := q.unpackBody()
+	if err == nil && q.flight != nil {
+		q.digest = receipts.DigestOf(q.body)
+	}
+	return err
+}
+
+func (q *request) unpackBody() error {
 	switch encoding(q.r.Header["Content-Encoding"]) {
 	case "", "identity":
 		q.body = q.sent

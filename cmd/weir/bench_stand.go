@@ -163,7 +163,7 @@ func startBench(ctx context.Context, env []string, args ...string) (*benchProces
 	var text strings.Builder
 	go func() {
 		defer close(p.read)
-		defer errs.Close()
+		defer func() { _ = errs.Close() }()
 		follow(errs, ready, &text)
 	}()
 	select {

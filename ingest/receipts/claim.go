@@ -20,16 +20,34 @@ type Claim struct {
 	Since time.Time
 }
 
+// Intent is what a claim is made for. It stands in the claim, so that whoever
+// takes the claim over with another body knows what was begun.
+type Intent struct {
+	Digest [16]byte // of the body, unpacked: see DigestOf
+	Topics []string // that the batch's events go to
+	Answer []byte   // the response to be; empty when it is not known before the claim
+}
+
+// keptAnswer is the longest response that is kept in a claim.
+const keptAnswer = 64 << 10
+
+// DigestOf tells bodies apart. It is no proof against a project that wants two
+// of its own to look alike.
+func DigestOf(body []byte) [16]byte { return sum(body) }
+
 // Claim appends a claim and waits until the own tail has read it. It returns
 // the claim when this flight is the owner. When another gateway was first, it
-// waits for its receipt and returns that answer instead.
+// waits for its receipt and returns that answer instead. So it does when the
+// key was claimed before for another body, and all of that one was appended by a
+// gateway which died before its receipt; ErrOtherBody says that part of it was.
 //
 // An error means that nothing of the batch was appended here.
-func (f *Flight) Claim(ctx context.Context) (Claim, *Answer, error) {
+func (f *Flight) Claim(ctx context.Context, in Intent) (Claim, *Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.book.cfg.Wait)
 	defer cancel()
+	word := claimWord
 	for {
-		offset, at, err := f.appendClaim(ctx)
+		offset, at, err := f.appendClaim(ctx, word, &in)
 		if err != nil {
 			return Claim{}, nil, err
 		}
@@ -41,9 +59,18 @@ func (f *Flight) Claim(ctx context.Context) (Claim, *Answer, error) {
 		if owner && f.book.cfg.Now().Sub(at) > f.book.cfg.Wait {
 			return Claim{}, nil, &BusyError{time.Second}
 		}
-		if owner {
+		if owner && f.mine.digest == in.Digest {
 			return f.claim(), nil, nil
 		}
+		if owner {
+			a, err := f.endOther(ctx)
+			if a != nil || err != nil {
+				return Claim{}, a, err
+			}
+			word = anewWord
+			continue
+		}
+		word = claimWord
 		a, err := f.await(ctx)
 		if a != nil || err != nil {
 			return Claim{}, a, err
@@ -59,9 +86,9 @@ func (f *Flight) claim() Claim {
 	}
 }
 
-func (f *Flight) appendClaim(ctx context.Context) (offset int64, at time.Time, err error) {
+func (f *Flight) appendClaim(ctx context.Context, word string, in *Intent) (offset int64, at time.Time, err error) {
 	at = f.book.cfg.Now().Truncate(time.Millisecond)
-	value := appendClaim(make([]byte, 0, 64), at.UnixMilli(), f.book.cfg.Gateway)
+	value := appendClaim(make([]byte, 0, 256), word, at.UnixMilli(), f.book.cfg.Gateway, in)
 	offset, err = f.append(ctx, at, value)
 	return offset, at, err
 }

@@ -19,6 +19,10 @@ type claim struct {
 	gateway  string
 	place    place
 	takeover bool // it follows another claim, whose events may be in the log
+
+	// Of the first claim of the chain: only its batch is ever appended.
+	digest [16]byte
+	first  place
 }
 
 func newIndex(lease, retention time.Duration) *index {
@@ -31,6 +35,8 @@ func newIndex(lease, retention time.Duration) *index {
 //     live claim. A claim is live until its lease has ended by the clock of the
 //     next claimer, or until its own gateway claims again: a gateway does that
 //     only when what it did before has ended (or it has restarted).
+//   - A claim anew that counts begins a new chain: its gateway owned the old one
+//     and found that nothing of its batch had been appended.
 //   - The first receipt of a chain settles the key. Later ones, of an owner that
 //     was slower than its lease, change nothing.
 func (x *index) apply(hash [16]byte, at time.Time, p place, r record) {
@@ -47,10 +53,12 @@ func (x *index) apply(hash [16]byte, at time.Time, p place, r record) {
 		x.settled.put(hash, p)
 		delete(x.claimed, hash)
 	case r.receipt:
-	case !open:
-		x.claimed[hash] = claim{origin: r.origin, at: at, gateway: r.gateway, place: p}
-	case !x.live(old, at) || old.gateway == r.gateway:
-		x.claimed[hash] = claim{origin: old.origin, at: at, gateway: r.gateway, place: p, takeover: true}
+	case open && x.live(old, at) && old.gateway != r.gateway:
+	case open && !r.anew:
+		old.at, old.gateway, old.place, old.takeover = at, r.gateway, p, true
+		x.claimed[hash] = old
+	default:
+		x.claimed[hash] = claim{origin: r.origin, at: at, gateway: r.gateway, place: p, digest: r.digest, first: p}
 	}
 }
 

@@ -1,6 +1,7 @@
 package receipts
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -10,7 +11,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // step is a record of the one key, so many seconds after noon.
 type step struct {
 	second  int
-	gateway string // "" is a receipt
+	gateway string // "" is a receipt; with a * it claims anew
 	origin  int    // of the first claim, in seconds after noon
 }
 
@@ -36,6 +37,9 @@ func TestFold(t *testing.T) {
 		"a receipt of another chain":         {[]step{{0, "a", 0}, {1, "", 7}}, 0, false, -1},
 		"a day later the key is free":        {[]step{{0, "a", 0}, {1, "", 0}, {day + 1, "b", day + 1}}, 2, false, -1},
 		"and can be settled again":           {[]step{{0, "a", 0}, {1, "", 0}, {day + 1, "b", day + 1}, {day + 2, "", day + 1}}, -1, false, 3},
+		"a claim anew begins a chain":        {[]step{{0, "a", 0}, {45, "b", 45}, {46, "b*", 46}}, 2, false, -1},
+		"whose receipt counts":               {[]step{{0, "a", 0}, {45, "b", 45}, {46, "b*", 46}, {47, "", 0}, {48, "", 46}}, -1, false, 4},
+		"but not beside another's claim":     {[]step{{0, "a", 0}, {1, "b*", 1}}, 0, false, -1},
 		"a claim that nobody ended for long": {[]step{{0, "a", 0}, {day, "b", day}}, 1, false, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +47,7 @@ func TestFold(t *testing.T) {
 			var last time.Time
 			for i, s := range c.steps {
 				last = noon.Add(time.Duration(s.second) * time.Second)
-				r := record{receipt: s.gateway == "", gateway: s.gateway, origin: noon.Add(time.Duration(s.origin) * time.Second).UnixMilli()}
+				r := record{receipt: s.gateway == "", gateway: strings.TrimSuffix(s.gateway, "*"), anew: strings.HasSuffix(s.gateway, "*"), origin: noon.Add(time.Duration(s.origin) * time.Second).UnixMilli()}
 				x.apply(hash, last, place{offset: int64(i)}, r)
 			}
 			claim, open := x.claimed[hash]

@@ -21,8 +21,11 @@ func TestRecordsAreReadBack(t *testing.T) {
 		if !validGateway(gateway) {
 			t.Fatal(gateway)
 		}
-		c, err := parseRecord(appendClaim(nil, origin, gateway))
-		if err != nil || c.receipt || c.origin != origin || c.gateway != gateway {
+		in := Intent{Digest: DigestOf(body), Topics: rapid.SliceOf(rapid.SampledFrom([]string{"weir.events.log", "weir.events.cost"})).Draw(t, "topics"), Answer: body}
+		word := rapid.SampledFrom([]string{claimWord, anewWord}).Draw(t, "word")
+		c, err := parseRecord(appendClaim(nil, word, origin, gateway, &in))
+		if err != nil || c.receipt || c.origin != origin || c.gateway != gateway || c.anew != (word == anewWord) ||
+			c.digest != in.Digest || c.topics != strings.Join(in.Topics, ",") || !bytes.Equal(c.body, body) {
 			t.Fatalf("%+v, %v", c, err)
 		}
 	})
@@ -30,7 +33,9 @@ func TestRecordsAreReadBack(t *testing.T) {
 
 func TestForeignRecordsAreRefused(t *testing.T) {
 	for _, value := range []string{
-		"", "claim", "claim 1", "claim 1 ", "claim x one", "claim 1 one\n", "receipt 1 -", "receipt 1\n{}", "lease 1 one", "\n", " ", `{"claim":1}`,
+		"", "claim", "claim 1", "claim 1 ", "claim x one", "claim 1 one\n", "claim 1 one 00 -\n",
+		"claim 1 one 00112233445566778899aabbccddeeff -", "claim 1 one 00112233445566778899aabbccddeefg -\n", "claim 1 one 00112233445566778899aabbccddeeff \n",
+		"claim 1 one two 00112233445566778899aabbccddeeff -\n", "anew 1 one\n", "receipt 1 -", "receipt 1\n{}", "lease 1 one", "\n", " ", `{"claim":1}`,
 	} {
 		if r, err := parseRecord([]byte(value)); err == nil {
 			t.Errorf("%q is read as %+v", value, r)

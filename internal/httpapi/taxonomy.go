@@ -20,8 +20,10 @@ const (
 	CodeInvalidContentType Code = "invalid_content_type"
 	CodeInvalidEncoding    Code = "invalid_encoding"
 	CodeInvalidIdempotency Code = "invalid_idempotency_key"
+	CodeIdempotencyInUse   Code = "idempotency_key_in_use"
 	CodeEventsMissing      Code = "events_missing"
 	CodeBatchTooLarge      Code = "batch_too_large"
+	CodeEventsTooLarge     Code = "events_too_large"
 	CodeBodyTooLarge       Code = "body_too_large"
 	CodeRateLimited        Code = "rate_limited"
 	CodeOverloaded         Code = "overloaded"
@@ -51,8 +53,10 @@ var taxonomy = map[Code]kind{
 	CodeInvalidContentType: {http.StatusBadRequest, "The content type must be application/json"},
 	CodeInvalidEncoding:    {http.StatusBadRequest, "The content encoding is not supported or is broken"},
 	CodeInvalidIdempotency: {http.StatusBadRequest, "The idempotency key must be a UUID"},
+	CodeIdempotencyInUse:   {http.StatusBadRequest, "The idempotency key belongs to another batch"},
 	CodeEventsMissing:      {http.StatusBadRequest, "The batch has no events array"},
 	CodeBatchTooLarge:      {http.StatusRequestEntityTooLarge, "The batch is too large"},
+	CodeEventsTooLarge:     {http.StatusRequestEntityTooLarge, "The events of one type are too large for the log"},
 	CodeBodyTooLarge:       {http.StatusRequestEntityTooLarge, "The body is too large"},
 	CodeRateLimited:        {http.StatusTooManyRequests, "The project's rate limit is reached"},
 	CodeOverloaded:         {http.StatusServiceUnavailable, "The portal is shedding load"},

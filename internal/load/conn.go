@@ -104,6 +104,7 @@ func (c *conn) exchange(request []byte) (answer, error) {
 	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil {
 		a.wait = time.Duration(seconds) * time.Second
 	}
+	defer func() { _ = res.Body.Close() }()
 	buf := bytes.NewBuffer(c.body[:0])
 	_, err = io.Copy(buf, io.LimitReader(res.Body, 1<<20))
 	c.body = buf.Bytes()

@@ -144,6 +144,9 @@ func (c *Client) hook(fn func(string) error, topic string) error {
 	return fn(topic)
 }
 
+// Fits is as of eventlog, without a limit.
+func (c *Client) Fits(string, eventlog.Set) error { return nil }
+
 // PartitionFor is as of eventlog.
 func (c *Client) PartitionFor(_ string, batch [16]byte) int {
 	return int(binary.BigEndian.Uint32(batch[4:]) % uint32(c.partitions))
