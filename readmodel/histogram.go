@@ -112,13 +112,18 @@ func (rd *Reader) span(ctx context.Context, f EventsFilter) (interval, error) {
 	if err != nil || first == nil || last == nil {
 		return interval{}, err
 	}
-	if span.From.IsZero() {
-		span.From = time.Unix(0, *first).UTC()
+	return span.filled(*first, *last), nil
+}
+
+// filled puts the first and last moment there is, in nanoseconds since 1970, where an end is open.
+func (i interval) filled(first, last int64) interval {
+	if i.From.IsZero() {
+		i.From = time.Unix(0, first).UTC()
 	}
-	if span.To.IsZero() {
-		span.To = time.Unix(0, *last+1).UTC()
+	if i.To.IsZero() {
+		i.To = time.Unix(0, last+1).UTC()
 	}
-	return span, nil
+	return i
 }
 
 // writePage answers with a page of items, unless there was an error.

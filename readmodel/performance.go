@@ -1,6 +1,7 @@
 package readmodel
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -20,27 +21,33 @@ type SeriesQuery struct {
 	Buckets         Buckets
 }
 
-const (
-	metricColumn = "JSONExtractString(data, 'metric')"
-	unitColumn   = "JSONExtractString(data, 'unit')"
-)
+// scope adds the conditions that choose measurements.
+func (q SeriesQuery) scope(b *builder) {
+	b.where("project_id = " + b.text(q.Project))
+	b.within("ts", q.From, q.To)
+	b.equal("metric", q.Metric)
+	b.equal("service", q.Service)
+}
 
 func (q SeriesQuery) statement() Statement {
 	var b builder
-	b.where("project_id = " + b.text(q.Project))
-	b.where("type = 'performance'")
-	b.within("ts", q.From, q.To)
-	b.equal(metricColumn, q.Metric)
-	b.equal("JSONExtractString(data, 'service')", q.Service)
+	q.scope(&b)
 	scope := b.conditions()
 	if q.Metric == "" {
-		b.where("(" + metricColumn + ", " + unitColumn + ") IN (SELECT " + metricColumn + " AS m, " + unitColumn +
-			" AS u FROM events WHERE " + scope + " GROUP BY m, u ORDER BY count() DESC, m, u LIMIT " + b.arg("UInt32", maxMetrics) + ")")
+		b.where("(metric, unit) IN (SELECT metric, unit FROM performance_values WHERE " + scope +
+			" GROUP BY metric, unit ORDER BY count() DESC, metric, unit LIMIT " + b.arg("UInt32", maxMetrics) + ")")
 	}
 	return b.statement(
-		"SELECT", metricColumn, "AS metric_name,", unitColumn, "AS unit_name,", q.Buckets.index(&b), "AS bucket, count() AS number,",
-		"quantilesExactInclusive(0.5, 0.95, 0.99)(JSONExtractFloat(data, 'value')) AS quantiles_of",
-		"FROM events WHERE", b.conditions(), "GROUP BY metric_name, unit_name, bucket ORDER BY metric_name, unit_name, bucket")
+		"SELECT toString(metric) AS metric_name, toString(unit) AS unit_name,", q.Buckets.index(&b), "AS bucket, count() AS number,",
+		"quantilesExactInclusive(0.5, 0.95, 0.99)(value) AS quantiles_of",
+		"FROM performance_values WHERE", b.conditions(), "GROUP BY metric, unit, bucket ORDER BY metric_name, unit_name, bucket")
+}
+
+// ends finds the first and last ts in scope: one row, zeros when there is none.
+func (q SeriesQuery) ends() Statement {
+	var b builder
+	q.scope(&b)
+	return b.statement("SELECT count() > 0, toUnixTimestamp64Nano(min(ts)), toUnixTimestamp64Nano(max(ts)) FROM performance_values WHERE", b.conditions())
 }
 
 // seriesItem is one bucket of one metric: From inside, To outside.
@@ -70,7 +77,7 @@ func (rd *Reader) performance(w http.ResponseWriter, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	span, err := rd.span(r.Context(), EventsFilter{Project: project, Types: []string{"performance"}, From: q.From, To: q.To})
+	span, err := rd.measured(r.Context(), q)
 	if err != nil || span.From.IsZero() {
 		return writePage(w, []seriesItem{}, "", err)
 	}
@@ -85,6 +92,21 @@ func (rd *Reader) performance(w http.ResponseWriter, r *http.Request) error {
 		return err
 	})
 	return writePage(w, items, "", err)
+}
+
+// measured is the time a series covers: as asked, and where an end is open, to
+// the first or last measurement there is. It is zero when there is none.
+func (rd *Reader) measured(ctx context.Context, q SeriesQuery) (interval, error) {
+	if !q.From.IsZero() && !q.To.IsZero() {
+		return interval{q.From, q.To}, nil
+	}
+	var some bool
+	var first, last int64
+	err := rd.query(ctx, "performance span", q.ends(), func(rows driver.Rows) error { return rows.Scan(&some, &first, &last) })
+	if err != nil || !some {
+		return interval{}, err
+	}
+	return interval{q.From, q.To}.filled(first, last), nil
 }
 
 func scanSeries(rows driver.Rows, buckets Buckets) (item seriesItem, err error) {

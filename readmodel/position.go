@@ -104,6 +104,8 @@ func folds(projection, topic string) bool {
 		return topic == eventlog.EventsTopic(schemas.Webhook)
 	case Costs:
 		return topic == eventlog.EventsTopic(schemas.Cost)
+	case Performance:
+		return topic == eventlog.EventsTopic(schemas.Performance)
 	}
 	return false
 }

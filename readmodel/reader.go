@@ -23,6 +23,7 @@ const (
 	ErrorGroups = "errorgroups"
 	Deliveries  = "deliveries"
 	Costs       = "costs"
+	Performance = "performance"
 	Triage      = "triage" // decisions about error groups; reads of groups need both
 )
 
@@ -114,7 +115,7 @@ func (rd *Reader) Routes(r chi.Router) {
 		r.Get("/api/events/histogram", rd.serve(History, rd.histogram))
 		r.Get("/api/events/tail", rd.serve(History, rd.tail))
 		r.Get("/api/trace/{traceId}", rd.serve(History, rd.trace))
-		r.Get("/api/performance/series", rd.serve(History, rd.performance))
+		r.Get("/api/performance/series", rd.serve(Performance, rd.performance))
 		r.Get("/api/errors/groups", rd.serve(ErrorGroups, rd.listGroups))
 		r.Get("/api/errors/groups/{fingerprint}", rd.serve(ErrorGroups, rd.group))
 		r.Get("/api/webhooks/deliveries", rd.serve(Deliveries, rd.listDeliveries))

@@ -1,12 +1,15 @@
 package readmodel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"weir/readmodel/tables"
 )
 
 func TestHistogram(t *testing.T) {
@@ -72,15 +75,30 @@ func TestCutBuckets(t *testing.T) {
 	}
 }
 
+// measurement is a row of performance_values.
+type measurement struct {
+	project, metric, unit, service string
+	ts                             time.Time
+	value                          float64
+}
+
+func (p *portal) measurements(all ...measurement) {
+	p.t.Helper()
+	p.insert(tables.PerformanceValues(), len(all), func(i int) []any {
+		m := all[i]
+		return []any{cmp.Or(m.project, "prj_one"), m.metric, m.unit, m.service, m.ts, m.value, uint32(0), int64(i)}
+	})
+}
+
 func TestPerformanceSeries(t *testing.T) {
 	p := newPortal(t)
-	var rows []row
+	var all []measurement
 	for i := range 100 {
-		rows = append(rows, row{kind: "performance", ts: noon.Add(time.Duration(i)), data: fmt.Sprintf(`{"service":"api","metric":"latency","value":%d,"unit":"ms"}`, i+1)})
+		all = append(all, measurement{metric: "latency", unit: "ms", service: "api", ts: noon.Add(time.Duration(i)), value: float64(i + 1)})
 	}
-	rows = append(rows, row{kind: "performance", ts: noon.Add(time.Minute), data: `{"service":"web","metric":"size","value":1.5}`},
-		row{kind: "log", ts: noon, data: `{"metric":"latency","value":1000,"message":"m"}`})
-	p.events(rows...)
+	all = append(all, measurement{metric: "size", service: "web", ts: noon.Add(time.Minute), value: 1.5},
+		measurement{project: "prj_other", metric: "latency", unit: "ms", ts: noon, value: 1e9})
+	p.measurements(all...)
 	got := items(p.get("one", "/api/performance/series?metric=latency&interval=1m"))
 	if len(got) != 1 || fmt.Sprint(got[0]["count"]) != "100" || got[0]["unit"] != "ms" {
 		t.Fatalf("%v", got)
@@ -100,5 +118,24 @@ func TestPerformanceSeries(t *testing.T) {
 	}
 	if got := items(p.get("two", "/api/performance/series")); len(got) != 0 {
 		t.Errorf("other project: %v", got)
+	}
+	if got := items(p.get("one", "/api/performance/series?from=2026-11-20T12:00:30Z&interval=1m")); names(got, "metric") != "size" || got[0]["unit"] != nil {
+		t.Errorf("an open end: %v", got)
+	}
+}
+
+// TestManyMetrics has more metrics than an answer: those with the most values are in it.
+func TestManyMetrics(t *testing.T) {
+	p := newPortal(t)
+	var all []measurement
+	for i := range maxMetrics + 5 {
+		for range 1 + i/5 {
+			all = append(all, measurement{metric: fmt.Sprintf("m%02d", i), ts: noon, value: 1})
+		}
+	}
+	p.measurements(all...)
+	got := items(p.get("one", "/api/performance/series?interval=1m"))
+	if len(got) != maxMetrics || got[0]["metric"] != "m05" {
+		t.Errorf("%d metrics: %s", len(got), names(got, "metric"))
 	}
 }

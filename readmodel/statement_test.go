@@ -52,6 +52,7 @@ func statements() []struct {
 		{"trace", TraceQuery{Project: "prj_one", TraceID: "t1", Limit: 50}.statement()},
 		{"trace, every project, next page", TraceQuery{TraceID: "t1", After: key, Limit: 50}.statement()},
 		{"series of one metric", SeriesQuery{Project: "prj_one", Metric: "latency", Service: "api", From: from, To: to, Buckets: buckets}.statement()},
+		{"series, its ends", SeriesQuery{Project: "prj_one", Metric: "latency"}.ends()},
 		{"series of all metrics", SeriesQuery{Project: "prj_one", From: from, To: to, Buckets: buckets}.statement()},
 		{"groups", GroupsQuery{GroupsFilter: GroupsFilter{Project: "prj_one"}, Sort: ByLastSeen, Limit: 50, Now: noon, scope: plain}.statement()},
 		{"groups, all filters, by count, next page", GroupsQuery{GroupsFilter: groups, Sort: ByCount, Ascending: true,

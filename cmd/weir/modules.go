@@ -27,6 +27,8 @@ func serving(t schemas.Type) string {
 		return readmodel.Deliveries
 	case schemas.Cost:
 		return readmodel.Costs
+	case schemas.Performance:
+		return readmodel.Performance
 	default:
 		return readmodel.History
 	}

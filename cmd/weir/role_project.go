@@ -12,6 +12,7 @@ import (
 	"weir/projections/deliveries"
 	"weir/projections/errorgroups"
 	"weir/projections/history"
+	"weir/projections/performance"
 	"weir/projections/rejections"
 	"weir/projections/triage"
 	"weir/readmodel"
@@ -20,8 +21,8 @@ import (
 // allProjections are the read models there are.
 func allProjections() []projections.Projection {
 	return []projections.Projection{
-		history.Projection(), errorgroups.Projection(), deliveries.Projection(), costs.Projection(), rejections.Projection(),
-		triage.Projection(),
+		history.Projection(), errorgroups.Projection(), deliveries.Projection(), costs.Projection(), performance.Projection(),
+		rejections.Projection(), triage.Projection(),
 	}
 }
 

@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,9 +15,12 @@ import (
 
 // Options say which day.
 type Options struct {
-	End    time.Time // the day's end; its events are within the 24 hours before (costs: 60 days)
+	End    time.Time // the day's end; its events are within the 24 hours before (costs: CostDays)
 	Events int       // about how many; at least 500
 	Seed   uint64
+	// CostDays is how many days of bills there are; 0 means 60. Several days in a row take 1 for
+	// all but the first, or each bill would be there many times.
+	CostDays int
 }
 
 // Event is one event, as /api/ingest takes it.
@@ -54,7 +58,7 @@ func Make(o Options) []Event {
 	d.failures(o.Events / 50)
 	d.people()
 	d.deploys()
-	d.costs(o.End.UTC())
+	d.costs(o.End.UTC(), cmp.Or(o.CostDays, 60))
 	last := o.End.UTC()
 	d.events = slices.DeleteFunc(d.events, func(e Event) bool { return e.TS.After(last) })
 	slices.SortStableFunc(d.events, func(a, b Event) int { return a.TS.Compare(b.TS) })

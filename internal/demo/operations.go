@@ -101,8 +101,8 @@ func (d *day) deploys() {
 	}
 }
 
-// costs are two months of bills, a line for each service and day.
-func (d *day) costs(end time.Time) {
+// costs are the bills of so many days, a line for each service and day.
+func (d *day) costs(end time.Time, days int) {
 	lines := []struct {
 		provider, service, region string
 		base                      float64
@@ -110,7 +110,7 @@ func (d *day) costs(end time.Time) {
 		{"aws", "ec2", "eu-central-1", 41}, {"aws", "rds", "eu-central-1", 28}, {"aws", "s3", "eu-west-1", 6.4}, {"aws", "cloudfront", "global", 11},
 		{"gcp", "bigquery", "europe-west3", 9}, {"gcp", "storage", "europe-west3", 2.2}, {"hetzner", "servers", "fsn1", 14.5}, {"cloudflare", "workers", "global", 3.1},
 	}
-	for back := range 60 {
+	for back := range days {
 		day := end.AddDate(0, 0, -back).Truncate(24 * time.Hour).Add(4 * time.Hour)
 		for _, l := range lines {
 			amount := l.base * (1 + .12*d.rng.NormFloat64()) * (1 + float64(60-back)/240)

@@ -117,7 +117,7 @@ func All() []Table {
 	return []Table{
 		Events(), ErrorGroups(), ErrorGroupHours(), ErrorGroupFacets(), ErrorReleases(), ErrorAliases(), ErrorOccurrences(),
 		ErrorTriage(), ErrorGroupList(),
-		Deliveries(), DeliveryAttempts(), CostRollups(), Rejections(), Quarantine(), FoldStarts(),
+		Deliveries(), DeliveryAttempts(), CostRollups(), PerformanceValues(), Rejections(), Quarantine(), FoldStarts(),
 		QuarantineRetries(), Checks(),
 	}
 }
