@@ -25,13 +25,22 @@ func (q SpanQuery) statement() Statement {
 }
 
 // HistogramQuery counts events by bucket and type. Only buckets with events
-// have rows. It reads ts and type, and data only when a filter looks into it.
+// have rows. A filter that looks into data is tried on every event in range;
+// without one, kept counts are summed up.
 type HistogramQuery struct {
 	EventsFilter // its From and To bound the buckets
 	Buckets      Buckets
 }
 
 func (q HistogramQuery) statement() Statement {
+	if q.Text == "" && len(q.Fields) == 0 && q.From.Before(q.To) {
+		return q.counts()
+	}
+	return q.scan()
+}
+
+// scan tries the filter on every event in range.
+func (q HistogramQuery) scan() Statement {
 	var b builder
 	q.conditions(&b)
 	return b.statement(

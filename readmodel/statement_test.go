@@ -46,6 +46,7 @@ func statements() []struct {
 		{"events, all filters", EventsQuery{EventsFilter: full, Limit: 50}.statement()},
 		{"span", SpanQuery{full}.statement()},
 		{"histogram", HistogramQuery{filter, buckets}.statement()},
+		{"histogram from counts", HistogramQuery{EventsFilter{Project: "prj_one", Types: []string{"log"}, From: from, To: to}, buckets}.statement()},
 		{"tail start", TailStartQuery{"prj_one", noon}.statement()},
 		{"tail, nothing shown", TailQuery{filter, tailState{since: noon}}.statement()},
 		{"tail, resumed", TailQuery{filter, tailState{noon, map[place]int64{{"log", 1}: 5, {"audit", 0}: 9}}}.statement()},

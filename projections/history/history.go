@@ -14,7 +14,7 @@ import (
 )
 
 // Version of the fold. Raise it when the same log would give other rows.
-const Version = 1
+const Version = 2
 
 // Name of the projection.
 const Name = "history"

@@ -66,6 +66,9 @@ func (t Table) elements() []string {
 	for _, i := range t.Indexes {
 		lines = append(lines, fmt.Sprintf("    INDEX %s %s TYPE %s GRANULARITY %d", quote(i.Name), i.Expr, i.Type, i.Granularity))
 	}
+	for _, r := range t.Rollups {
+		lines = append(lines, fmt.Sprintf("    PROJECTION %s (%s)", quote(r.Name), r.Select))
+	}
 	return lines
 }
 

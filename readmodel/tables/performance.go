@@ -3,6 +3,8 @@ package tables
 // PerformanceValues holds every measurement: one row per performance event, as
 // far as a series needs it.
 //
+//   - project_id: LowCardinality, because comparing a text with each of millions
+//     of rows costs as much as the percentiles themselves.
 //   - unit, service: "" when the event names none.
 //   - partition, offset: where the record is in its topic, which tells equal
 //     measurements apart.
@@ -15,7 +17,7 @@ func PerformanceValues() Table {
 		Name:   "performance_values",
 		Engine: Plain,
 		Columns: []Column{
-			{"project_id", "String", ""},
+			{"project_id", "LowCardinality(String)", ""},
 			{"metric", "LowCardinality(String)", ""},
 			{"unit", "LowCardinality(String)", ""},
 			{"service", "LowCardinality(String)", ""},

@@ -44,12 +44,20 @@ type Index struct {
 	Granularity      int
 }
 
+// Rollup is a query over the table whose result ClickHouse keeps with each part
+// (there it is called a projection), and reads instead of the rows wherever a
+// query asks the same.
+type Rollup struct {
+	Name, Select string
+}
+
 // Table is one definition. Name is the plain name the live table bears.
 type Table struct {
 	Name        string
 	Engine      Engine
 	Columns     []Column
 	Indexes     []Index
+	Rollups     []Rollup
 	OrderBy     []string
 	PartitionBy string   // "" for none
 	Shared      bool     // filled by several projections, which tell their rows apart

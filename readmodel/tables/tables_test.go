@@ -31,10 +31,11 @@ func TestCreate(t *testing.T) {
 		Name: "t", Engine: tables.Plain, OrderBy: []string{"a", "b"}, PartitionBy: "toDate(`received_at`)",
 		Columns: []tables.Column{{Name: "a", Type: "Int64", Codec: "ZSTD(1)"}, {Name: "b", Type: "String"}},
 		Indexes: []tables.Index{{Name: "i", Expr: "a", Type: "minmax", Granularity: 2}},
+		Rollups: []tables.Rollup{{Name: "r", Select: "SELECT a, count() GROUP BY a"}},
 	}
 	got := table.Create("t__g2", tables.Generation{Projection: "p", Version: 1, Generation: 2}, tables.Options{Fsync: true, Fence: true, DeduplicationWindow: 9})
 	want := "CREATE TABLE IF NOT EXISTS `t__g2`\n(\n" +
-		"    `a` Int64 CODEC(ZSTD(1)),\n    `b` String,\n    INDEX `i` a TYPE minmax GRANULARITY 2,\n" +
+		"    `a` Int64 CODEC(ZSTD(1)),\n    `b` String,\n    INDEX `i` a TYPE minmax GRANULARITY 2,\n    PROJECTION `r` (SELECT a, count() GROUP BY a),\n" +
 		"    CONSTRAINT generation CHECK getSetting('log_comment') = 'p:2'\n)\n" +
 		"ENGINE = MergeTree\nPARTITION BY toDate(`received_at`)\nORDER BY (`a`, `b`)\n" +
 		"SETTINGS non_replicated_deduplication_window = 9, fsync_after_insert = 1, fsync_part_directory = 1\n" +

@@ -10,8 +10,12 @@ import { cells, columns, detail } from "../event.js";
 await ready();
 const chosen = () => (params.get("type") || "").split(",").filter((t) => types.includes(t));
 const filters = (r) => ({ project_id: project, type: chosen().join(","), q: params.get("q"), where: params.getAll("where"), from: r.from, to: r.to });
+// listed is filters for the list: a range that ends now has no end there, so that what arrives later, or bears a
+// clock that is ahead, is in it too. A chart needs an end.
+const listed = (r) => ({ ...filters(r), to: r.custom ? r.to : "" });
 const control = rangeControl(load);
 let turn = 0, cursor = null, asked = null;
+let ids = []; // of the events listed, in the order of the rows
 
 function showFilters() {
   $("q").value = params.get("q") || "";
@@ -41,25 +45,32 @@ async function load() {
   asked = range();
   fill("head", columns(chosen()));
   $("rows").setAttribute("aria-busy", "true");
-  const wanted = filters(asked);
+  news(0);
   try {
-    const [first, histogram] = await Promise.all([get("/events", { ...wanted, limit: 50 }), get("/events/histogram", { ...wanted, buckets: 96 })]);
+    const [first, histogram] = await Promise.all([get("/events", { ...listed(asked), limit: pageSize }), get("/events/histogram", { ...filters(asked), buckets: 96 })]);
     if (mine !== turn) return;
-    $("empty").hidden = true;
-    $("events").parentNode.hidden = !first.data.length;
-    fill("rows");
-    append(first);
+    list(first);
     await timeline(histogram.data);
     if (!first.data.length) await nothing();
   } catch (err) {
     if (mine !== turn) return;
-    fill("rows");
-    $("more").hidden = true;
+    list({ data: [] });
     $("count").textContent = "\u00A0";
     failed("empty", err);
   } finally {
     $("rows").removeAttribute("aria-busy");
   }
+}
+
+const pageSize = 50;
+
+// list puts a first page in place of what was there.
+function list(first) {
+  $("empty").hidden = true;
+  $("events").parentNode.hidden = !first.data.length;
+  fill("rows");
+  ids = [];
+  append(first);
 }
 
 async function timeline(buckets) {
@@ -88,6 +99,7 @@ async function nothing() {
 
 function append({ data, next_cursor }) {
   $("rows").append(...data.map(row));
+  ids.push(...data.map((e) => e.event_id));
   cursor = next_cursor;
   $("more").hidden = !cursor;
 }
@@ -114,7 +126,7 @@ function pick(path, value) {
 $("more").addEventListener("click", async () => {
   $("more").disabled = true;
   try {
-    append(await get("/events", { ...filters(asked), limit: 50, cursor }));
+    append(await get("/events", { ...listed(asked), limit: pageSize, cursor }));
   } finally { $("more").disabled = false; }
 });
 $("filters").addEventListener("submit", (e) => {
@@ -129,6 +141,43 @@ $("types").addEventListener("click", (e) => {
   const on = chosen();
   change({ type: (on.includes(type) ? on.filter((t) => t !== type) : [...on, type]).join(",") });
 });
+
+// A list that reaches up to now keeps up by itself: it is asked for again every few seconds, less often where the
+// question is a hard one. Rows change only under a reader who looks at their beginning and has none open; for
+// others a line says how many are new.
+const refreshEvery = 2500;
+let charted = Date.now();
+
+async function refresh() {
+  const mine = turn, began = performance.now();
+  if (!document.hidden && !tail && !asked.custom && !$("rows").hasAttribute("aria-busy")) {
+    const first = await get("/events", { ...listed(asked), limit: pageSize }).catch(() => null);
+    if (first && mine === turn && !tail) await renew(first);
+  }
+  setTimeout(refresh, Math.max(refreshEvery, 30 * (performance.now() - began)));
+}
+
+async function renew(first) {
+  const known = new Set(ids), fresh = first.data.filter((e) => !known.has(e.event_id)).length;
+  if (!fresh) return;
+  if (ids.length && !calm()) return news(fresh);
+  news(0);
+  list(first);
+  if (Date.now() - charted < 5000 && ids.length > fresh) return;
+  charted = Date.now();
+  const mine = turn, now = range();
+  const histogram = await get("/events/histogram", { ...filters(now), buckets: 96 }).catch(() => null);
+  if (histogram && mine === turn) await timeline(histogram.data);
+}
+
+// calm says whether rows may change: the beginning is in view, and nothing is opened, loaded further or in hand.
+const calm = () => scrollY < 400 && ids.length <= pageSize && !$("rows").querySelector(".detail") && !$("rows").contains(document.activeElement) && !String(getSelection());
+
+function news(n) {
+  $("news").hidden = !n;
+  if (n) $("news").textContent = n >= pageSize ? `${pageSize} or more new events` : `${n} new event${n === 1 ? "" : "s"}`;
+}
+$("news").addEventListener("click", () => { scrollTo({ top: 0 }); load(); });
 
 // The live tail: a new event is a row on top; paused, they are counted and wait.
 let tail = null, paused = false, waiting = [];
@@ -147,6 +196,7 @@ function startTail() {
   tail = new EventSource("/console/api/events/tail" + search(wanted));
   tail.onmessage = (m) => { waiting.push(m.data); if (!paused) flush(); else tailState(); };
   tail.onerror = () => { if (tail?.readyState === EventSource.CLOSED) { stopTail(); $("count").textContent = "The live tail ended; press Live to follow again."; } };
+  news(0);
   $("empty").hidden = true;
   $("events").parentNode.hidden = false;
   tailState();
@@ -181,3 +231,4 @@ $("tail").addEventListener("click", pressTail);
 addEventListener("keydown", (e) => { if (e.key === "p" && tail && !e.target.closest?.("input, select")) pressTail(); });
 addEventListener("pagehide", () => tail?.close());
 await load();
+setTimeout(refresh, refreshEvery);

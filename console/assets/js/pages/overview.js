@@ -91,5 +91,12 @@ async function door() {
   fill("door", h("div", { class: "rows" }, rows.map(([s, what]) => h("div", {}, h("span", { class: "name" }, what, " ", h("span", { class: "muted" }, s)), h("span", { class: "num" }, count(sums[s] || 0))))));
 }
 
+// A range that ends now is read again: soon while there is nothing yet, later where it took long.
+async function again() {
+  const began = performance.now(), r = range();
+  if (!document.hidden && !r.custom) await load();
+  setTimeout(again, Math.max($("empty").hidden ? 15000 : 2500, 50 * (performance.now() - began)));
+}
+
 await load();
-setInterval(() => { if (!document.hidden && range().name && range().name !== "30d" && range().name !== "all") load(); }, 30000);
+setTimeout(again, $("empty").hidden ? 15000 : 2500);
