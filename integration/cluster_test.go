@@ -43,12 +43,14 @@ func (c *cluster) all() []*server {
 func takeApart(t *testing.T, rng *rand.Rand, kafka *engines.KafkaCluster) *cluster {
 	t.Helper()
 	c := &cluster{clickHouse: engines.ClickHouse(t), database: fmt.Sprintf("weir_%x", rng.Uint64()), token: uuid(rng)}
+	at := c.clickHouse.Access()
 	master := make([]byte, 32)
 	for i := range master {
 		master[i] = byte(rng.Uint32())
 	}
 	env := append([]string{
-		"WEIR_KAFKA_BROKERS=" + strings.Join(kafka.Brokers(), ","), "WEIR_CLICKHOUSE_ADDR=" + c.clickHouse.Addr(),
+		"WEIR_KAFKA_BROKERS=" + strings.Join(kafka.Brokers(), ","), "WEIR_CLICKHOUSE_ADDR=" + at.Addr,
+		"WEIR_CLICKHOUSE_USER=" + at.User, "WEIR_CLICKHOUSE_PASSWORD=" + at.Password,
 		"WEIR_CLICKHOUSE_DATABASE=" + c.database, "WEIR_ADMIN_TOKEN=" + c.token,
 		"WEIR_MASTER_KEY=" + base64.StdEncoding.EncodeToString(master),
 	}, unlimited...)
@@ -119,7 +121,7 @@ func killedUnderLoad(t *testing.T, kafka *engines.KafkaCluster) {
 	t.Logf("%v: every read model is rebuilt", time.Since(began).Round(time.Millisecond))
 	t.Logf("%d events from %d clients in %v", total, clients, time.Since(began).Round(time.Millisecond))
 	w := &witness{t: t, server: c.reader, who: who, admin: c.token, brokers: kafka.Brokers(), ledger: l.ledger, seed: seed, exactly: true,
-		clickHouse: askClickHouse(t, c.clickHouse.Addr(), c.database)}
+		clickHouse: askClickHouse(t, c.clickHouse.Access(), c.database)}
 	w.verify()
 	for _, s := range c.all() {
 		s.stop(syscall.SIGTERM)

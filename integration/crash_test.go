@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	engine "weir/internal/clickhouse"
 )
 
 // Everything answered 200 is there exactly once, however often the server is killed. With
@@ -72,7 +74,17 @@ func singleWitness(t *testing.T, s *server, who credentials, l *ledger, seed uin
 	t.Helper()
 	d := s.doctor()
 	return &witness{t: t, server: s, who: who, admin: adminToken(t, s), brokers: d.Log.Brokers, ledger: l, seed: seed, exactly: exactly,
-		clickHouse: askClickHouse(t, d.ClickHouse.Native, "weir")}
+		clickHouse: askClickHouse(t, embeddedAccess(t, s, d.ClickHouse.Native), "weir")}
+}
+
+// embeddedAccess is how to get into a server's own ClickHouse.
+func embeddedAccess(t testing.TB, s *server, native string) engine.Access {
+	t.Helper()
+	password, err := os.ReadFile(engine.PasswordFile(filepath.Join(s.data, "clickhouse")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.Access{Addr: native, User: engine.User, Password: strings.TrimSpace(string(password))}
 }
 
 func adminToken(t testing.TB, s *server) string {

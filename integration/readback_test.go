@@ -14,6 +14,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/segmentio/kafka-go"
 	"golang.org/x/sync/errgroup"
+
+	engine "weir/internal/clickhouse"
 )
 
 // marked is all that is looked for in an event's data.
@@ -220,10 +222,10 @@ type rollup struct {
 
 // askClickHouse gives a way to ask ClickHouse itself for one number, behind the API's back. It
 // keeps no connection: an engine with clients takes seconds to end.
-func askClickHouse(t testing.TB, native, database string) func(sql string) int {
+func askClickHouse(t testing.TB, at engine.Access, database string) func(sql string) int {
 	return func(sql string) int {
 		t.Helper()
-		conn, err := clickhouse.Open(&clickhouse.Options{Addr: []string{native}, Auth: clickhouse.Auth{Database: database}})
+		conn, err := clickhouse.Open(&clickhouse.Options{Addr: []string{at.Addr}, Auth: at.Auth(database)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,13 +77,15 @@ func (c *cutter) cut() bool {
 // ClickHouse has taken a block and its answer is lost, again and again.
 func TestExactlyOnceThroughLostAnswers(t *testing.T) {
 	e := foldtest.Start(t, 1)
-	c := startCutter(t, e.Addr, rand.New(rand.NewPCG(seed(t), 4)), 12)
+	c := startCutter(t, e.ClickHouse.Addr, rand.New(rand.NewPCG(seed(t), 4)), 12)
 	var f feeder
 	for range 30 {
 		f.add(t, e, 1)
 	}
 	p := newProjector(t, e, 1)
-	p.cfg.ClickHouse = foldtest.Connect(t, c.listen.Addr().String(), e.Database)
+	cut := e.ClickHouse
+	cut.Addr = c.listen.Addr().String()
+	p.cfg.ClickHouse = foldtest.Connect(t, cut, e.Database)
 	p.surveys.conn = p.cfg.ClickHouse
 	start(t, p)
 	waitFolded(t, e, tallyProjection(), f.ends...)

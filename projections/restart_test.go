@@ -28,7 +28,7 @@ func TestExactlyOnceThroughClickHouseKills(t *testing.T) {
 		_ = server.Close(ctx)
 	})
 	const kills, records = 4, 5000
-	e := foldtest.StartOn(t, 1, server.NativeAddr(), "default")
+	e := foldtest.StartOn(t, 1, server.Access(), "default")
 	var ends []eventlog.Position
 	add := func(from, to int) {
 		for n := from; n < to; n += 100 {

@@ -20,7 +20,7 @@ type Conn interface {
 type ConnectConfig struct {
 	Addrs    []string // host:port of the native protocol
 	Database string
-	Username string // empty for the embedded engine, which has no users
+	Username string // empty: the server's default user
 	Password string
 	MaxConns int // queries at once; 0 means 8
 	// ReadTimeout is how long an answer may keep silent; 0 means a little more

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/eventlog"
+	"weir/internal/clickhouse"
 	"weir/internal/httpapi"
 	"weir/projections"
 )
@@ -83,10 +84,11 @@ func (p *portal) diagnoseLog() logDiagnosis {
 }
 
 func (p *portal) diagnoseClickHouse(ctx context.Context) clickHouseReport {
-	report := clickHouseReport{Kind: "server", Native: p.cfg.ClickHouseAddr,
+	report := clickHouseReport{Kind: "server", Native: p.cfg.ClickHouseAddr, Access: "user " + p.cfg.ClickHouseUser,
 		Durability: "as the server's replication and fsync settings say; the log can fold everything again"}
 	if p.engine != nil {
 		report = clickHouseReport{Kind: "embedded", Native: p.engine.NativeAddr(), HTTP: p.engine.HTTPAddr(),
+			Access:     "user " + clickhouse.User + ", password in " + clickhouse.PasswordFile(p.dir.Path("clickhouse")),
 			Durability: "one copy, an fsync for each block: survives a killed process and a power cut; a lost disk is folded again from the log"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)

@@ -123,12 +123,14 @@ func (c *benchReplayCmd) start(ctx context.Context) (*replayStand, error) {
 	}
 	s.engine, err = clickhouse.Start(ctx, clickhouse.Config{
 		DataDir: filepath.Join(s.folder, "clickhouse"), CacheDir: c.Cache, Program: c.Program, Progress: io.Discard, Logger: quiet,
+		Databases: []string{"default"}, Grants: []string{"TABLE ENGINE ON Kafka", "KAFKA ON *.*"},
 	})
 	if err != nil {
 		return s, err
 	}
+	at := s.engine.Access()
 	s.conn, err = readmodel.Connect(readmodel.ConnectConfig{
-		Addrs: []string{s.engine.NativeAddr()}, Database: "default", MaxConns: projectorConns, ReadTimeout: projections.AnswerTimeout,
+		Addrs: []string{at.Addr}, Database: "default", Username: at.User, Password: at.Password, MaxConns: projectorConns, ReadTimeout: projections.AnswerTimeout,
 	})
 	return s, err
 }

@@ -37,6 +37,7 @@ type clickHouseReport struct {
 	Kind       string `json:"kind"` // embedded, server or none
 	Native     string `json:"native"`
 	HTTP       string `json:"http"`
+	Access     string `json:"access"` // who may connect; never a password
 	Version    string `json:"version"`
 	Durability string `json:"durability"`
 }
@@ -76,6 +77,7 @@ func (d *diagnosis) print(t *terminal) {
 	row(w, "log", d.Log.Kind+" at "+strings.Join(d.Log.Brokers, ","))
 	row(w, "", d.Log.Durability)
 	row(w, "clickhouse", fmt.Sprintf("%s %s at %s (native), %s (http)", d.ClickHouse.Kind, d.ClickHouse.Version, d.ClickHouse.Native, d.ClickHouse.HTTP))
+	row(w, "", d.ClickHouse.Access)
 	row(w, "", d.ClickHouse.Durability)
 	for _, p := range d.Projections {
 		row(w, "projection "+p.Name, fmt.Sprintf("%s, generation %d, %d records (%.1f s) behind", p.Status, p.Generation, p.LagRecords, p.LagSeconds))

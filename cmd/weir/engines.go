@@ -41,7 +41,7 @@ func (p *portal) startClickHouse(ctx context.Context) error {
 		return nil
 	}
 	engine, err := clickhouse.Start(ctx, clickhouse.Config{
-		DataDir: p.dir.Path("clickhouse"), CacheDir: p.cfg.Cache, Program: p.cfg.ClickHouseProgram,
+		DataDir: p.dir.Path("clickhouse"), Databases: []string{p.cfg.ClickHouseDatabase}, CacheDir: p.cfg.Cache, Program: p.cfg.ClickHouseProgram,
 		Progress: p.terminal.err, Logger: p.logger,
 	})
 	if err != nil {
@@ -62,7 +62,8 @@ func (p *portal) startClickHouse(ctx context.Context) error {
 // clickHouse is where the read models are and who we are there.
 func (p *portal) clickHouse() readmodel.ConnectConfig {
 	if p.engine != nil {
-		return readmodel.ConnectConfig{Addrs: []string{p.engine.NativeAddr()}, Database: p.cfg.ClickHouseDatabase}
+		at := p.engine.Access()
+		return readmodel.ConnectConfig{Addrs: []string{at.Addr}, Database: p.cfg.ClickHouseDatabase, Username: at.User, Password: at.Password}
 	}
 	return readmodel.ConnectConfig{
 		Addrs: []string{p.cfg.ClickHouseAddr}, Database: p.cfg.ClickHouseDatabase,

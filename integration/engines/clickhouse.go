@@ -21,10 +21,10 @@ type clickHouseEngine interface {
 	kill(ctx context.Context) error
 }
 
-// ClickHouseServer is a running ClickHouse without users or passwords.
+// ClickHouseServer is a running ClickHouse.
 type ClickHouseServer struct {
 	t      testing.TB
-	addr   string
+	access clickhouse.Access
 	engine clickHouseEngine // nil when the server is somebody else's
 }
 
@@ -32,7 +32,7 @@ type ClickHouseServer struct {
 func ClickHouse(t testing.TB) *ClickHouseServer {
 	t.Helper()
 	if addr := os.Getenv(clickHouseAddrEnv); addr != "" {
-		return &ClickHouseServer{t: t, addr: addr}
+		return &ClickHouseServer{t: t, access: clickhouse.Access{Addr: addr}}
 	}
 	s := choose(t, "ClickHouse",
 		func(ctx context.Context) (*ClickHouseServer, error) { return clickHouseInDocker(ctx, t) },
@@ -41,8 +41,8 @@ func ClickHouse(t testing.TB) *ClickHouseServer {
 	return s
 }
 
-// Addr is the host:port of the native protocol; it stays the same through Kill and Restart.
-func (s *ClickHouseServer) Addr() string { return s.addr }
+// Access is how to get in; it stays the same through Kill and Restart.
+func (s *ClickHouseServer) Access() clickhouse.Access { return s.access }
 
 // Kill stops the server without warning. The test is left out when it is somebody else's.
 func (s *ClickHouseServer) Kill() {
@@ -60,7 +60,7 @@ func (s *ClickHouseServer) Restart() {
 	if err := s.engine.start(context.Background()); err != nil {
 		s.t.Fatalf("starting ClickHouse again: %v", err)
 	}
-	if err := answers(context.Background(), s.addr); err != nil {
+	if err := answers(context.Background(), s.access); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -73,10 +73,10 @@ func (s *ClickHouseServer) owned() {
 }
 
 // answers waits until the server answers a query.
-func answers(ctx context.Context, addr string) error {
+func answers(ctx context.Context, at clickhouse.Access) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	conn, err := ch.Open(&ch.Options{Addr: []string{addr}, DialTimeout: 2 * time.Second})
+	conn, err := ch.Open(&ch.Options{Addr: []string{at.Addr}, Auth: at.Auth("default"), DialTimeout: 2 * time.Second})
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func answers(ctx context.Context, addr string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("ClickHouse does not answer on %s within %s: %w", addr, readyTimeout, err)
+			return fmt.Errorf("ClickHouse does not answer on %s within %s: %w", at.Addr, readyTimeout, err)
 		case <-tick.C:
 		}
 	}
@@ -107,14 +107,15 @@ func clickHouseAsProcess(ctx context.Context, t testing.TB) (*ClickHouseServer, 
 	if err := p.start(ctx); err != nil {
 		return nil, err
 	}
-	return &ClickHouseServer{addr: p.server.NativeAddr(), engine: p}, nil
+	return &ClickHouseServer{access: p.server.Access(), engine: p}, nil
 }
 
 func (p *clickHouseProcess) start(ctx context.Context) (err error) {
 	if p.server, err = clickhouse.Start(ctx, p.cfg); err != nil {
 		return err
 	}
-	p.cfg.NativePort, err = portOf(p.server.NativeAddr()) // for the next start
+	p.cfg.Password = p.server.Access().Password // it and the port: for the next start
+	p.cfg.NativePort, err = portOf(p.server.NativeAddr())
 	return err
 }
 

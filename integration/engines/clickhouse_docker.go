@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/testcontainers/testcontainers-go"
+
+	"weir/internal/clickhouse"
 )
 
 // nativePort of the native protocol inside the container.
@@ -25,11 +27,11 @@ func clickHouseInDocker(ctx context.Context, t testing.TB) (*ClickHouseServer, e
 		if err != nil {
 			return nil, err
 		}
-		s := &ClickHouseServer{addr: fmt.Sprintf("127.0.0.1:%d", ports[0]), engine: node}
+		s := &ClickHouseServer{access: clickhouse.Access{Addr: fmt.Sprintf("127.0.0.1:%d", ports[0])}, engine: node}
 		if err = node.start(ctx); err != nil {
 			continue
 		}
-		if err = answers(ctx, s.addr); err == nil {
+		if err = answers(ctx, s.access); err == nil {
 			return s, nil
 		}
 		err = fmt.Errorf("%w\n%s", err, node.output(ctx))

@@ -97,7 +97,7 @@ func TestClickHouseRestarts(t *testing.T) {
 	began := time.Now()
 	s := engines.ClickHouse(t)
 	t.Logf("ClickHouse ready after %s", time.Since(began).Round(time.Millisecond))
-	conn, err := ch.Open(&ch.Options{Addr: []string{s.Addr()}})
+	conn, err := ch.Open(&ch.Options{Addr: []string{s.Access().Addr}, Auth: s.Access().Auth("default")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,14 +112,14 @@ func TestClickHouseRestarts(t *testing.T) {
 			t.Fatalf("%s: %v", query, err)
 		}
 	}
-	addr := s.Addr()
+	access := s.Access()
 	s.Kill()
 	if err := conn.Ping(t.Context()); err == nil {
 		t.Error("a killed ClickHouse answers")
 	}
 	s.Restart()
 	var rows uint64
-	if err := conn.QueryRow(t.Context(), "select count() from "+name+".t").Scan(&rows); err != nil || rows != 1 || s.Addr() != addr {
-		t.Errorf("after the restart: %d rows, error %v, address %s; expected 1 row on %s", rows, err, s.Addr(), addr)
+	if err := conn.QueryRow(t.Context(), "select count() from "+name+".t").Scan(&rows); err != nil || rows != 1 || s.Access() != access {
+		t.Errorf("after the restart: %d rows, error %v, address %s; expected 1 row on %s", rows, err, s.Access().Addr, access.Addr)
 	}
 }

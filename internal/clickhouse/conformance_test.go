@@ -133,7 +133,7 @@ func insertInto(t *testing.T, conn driver.Conn, token string, value uint64) {
 
 func connect(t *testing.T, server *clickhouse.Server) driver.Conn {
 	t.Helper()
-	conn, err := ch.Open(&ch.Options{Addr: []string{server.NativeAddr()}})
+	conn, err := ch.Open(&ch.Options{Addr: []string{server.NativeAddr()}, Auth: server.Access().Auth("default")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ var rudeClients = []func(server *clickhouse.Server, random *rand.Rand){
 		})
 	},
 	func(server *clickhouse.Server, random *rand.Rand) { // a database that is not there
-		conn, err := ch.Open(&ch.Options{Addr: []string{server.NativeAddr()}, Auth: ch.Auth{Database: "nowhere"}})
+		conn, err := ch.Open(&ch.Options{Addr: []string{server.NativeAddr()}, Auth: server.Access().Auth("nowhere")})
 		if err == nil {
 			_ = conn.Ping(context.Background())
 			_ = conn.Close()
@@ -141,7 +141,7 @@ func withCut(server *clickhouse.Server, random *rand.Rand, do func(context.Conte
 		time.AfterFunc(time.Duration(random.IntN(30))*time.Millisecond, cancel)
 	}
 	conn, err := ch.Open(&ch.Options{
-		Addr: []string{server.NativeAddr()}, MaxOpenConns: 1, DialTimeout: 10 * time.Second,
+		Addr: []string{server.NativeAddr()}, Auth: server.Access().Auth("default"), MaxOpenConns: 1, DialTimeout: 10 * time.Second,
 		DialContext: func(ctx context.Context, addr string) (net.Conn, error) {
 			inner, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 			return &cutConn{Conn: inner, left: left}, err

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestChildGetsNoSecrets: the engine has no password, and reads any file its process may, its
-// environment among them.
+// TestChildGetsNoSecrets: the engine reads any file its process may, its environment among them, for
+// whoever has its password.
 func TestChildGetsNoSecrets(t *testing.T) {
 	t.Setenv("WEIR_MASTER_KEY", "a secret")
 	t.Setenv("WEIR_ADMIN_TOKEN", "a secret")

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// loopback is the only address the engine listens on: it has no passwords.
+// loopback is the only address the engine listens on and takes clients from.
 const loopback = "127.0.0.1"
 
 type ports struct{ native, http int }

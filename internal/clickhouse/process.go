@@ -60,8 +60,8 @@ func command(engine Engine, args []string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// environment leaves out our own settings, secrets among them: whoever can reach the engine's port
-// can have it read /proc/self/environ.
+// environment leaves out our own settings, secrets among them: an engine that can be made to read a
+// file could read /proc/self/environ.
 func environment(parent []string) []string {
 	return slices.DeleteFunc(slices.Clone(parent), func(setting string) bool { return strings.HasPrefix(setting, "WEIR_") })
 }
@@ -99,7 +99,7 @@ func (p *process) end(ctx context.Context, grace time.Duration) {
 
 // ready waits until the process answers a query over the native protocol with its own token: a
 // port says nothing, as another process may have taken it.
-func (p *process) ready(ctx context.Context, addr, token string) error {
+func (p *process) ready(ctx context.Context, at Access, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	go func() { // another server on our port may leave a probe without an answer
@@ -111,11 +111,11 @@ func (p *process) ready(ctx context.Context, addr, token string) error {
 	}()
 	var last error
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		if last = probe(ctx, addr, token); last == nil {
+		if last = probe(ctx, at, token); last == nil {
 			return nil
 		}
 		if text := p.output.String(); strings.Contains(text, "Exception") { // a session goes on after an error
-			return fmt.Errorf("ClickHouse does not listen on %s: %s", addr, text)
+			return fmt.Errorf("ClickHouse does not listen on %s: %s", at.Addr, text)
 		}
 		if err := pause(ctx, wait); err != nil {
 			select {
@@ -123,16 +123,16 @@ func (p *process) ready(ctx context.Context, addr, token string) error {
 				return p.failure()
 			default:
 			}
-			return fmt.Errorf("ClickHouse did not answer on %s: %w (%w)", addr, last, err)
+			return fmt.Errorf("ClickHouse did not answer on %s: %w (%w)", at.Addr, last, err)
 		}
 	}
 }
 
 // probe asks the server for its token, over a connection of its own.
-func probe(ctx context.Context, addr, token string) error {
+func probe(ctx context.Context, at Access, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	conn, err := clickhouse.Open(&clickhouse.Options{Addr: []string{addr}, DialTimeout: time.Second, MaxOpenConns: 1})
+	conn, err := clickhouse.Open(&clickhouse.Options{Addr: []string{at.Addr}, Auth: at.Auth("default"), DialTimeout: time.Second, MaxOpenConns: 1})
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func probe(ctx context.Context, addr, token string) error {
 		return err
 	}
 	if got != token {
-		return fmt.Errorf("another server answers on %s", addr)
+		return fmt.Errorf("another server answers on %s", at.Addr)
 	}
 	return nil
 }

@@ -42,6 +42,12 @@ type Config struct {
 	Progress io.Writer
 	// NativePort and HTTPPort are picked among the free ones where they are 0.
 	NativePort, HTTPPort int
+	// Databases are those that clients may make, fill and read; "*" is every one, and none is "weir".
+	Databases []string
+	// Grants are further things clients may do, in the words after GRANT: for measurements.
+	Grants []string
+	// Password of [User]; a random one where it is empty.
+	Password string
 	// MemoryLimit in bytes is when queries begin to be refused; 0 means 2 GiB.
 	MemoryLimit int64
 	// Logger may be nil.
@@ -91,6 +97,12 @@ func start(ctx context.Context, cfg Config, pick func() (ports, error)) (*Server
 		cfg.MemoryLimit = defaultMemoryLimit
 	}
 	cfg.MemoryLimit = max(cfg.MemoryLimit, minMemoryLimit)
+	if cfg.Password == "" {
+		cfg.Password = rand.Text()
+	}
+	if len(cfg.Databases) == 0 {
+		cfg.Databases = []string{"weir"}
+	}
 	dir, err := filepath.Abs(cfg.DataDir)
 	if err != nil {
 		return nil, dataError(err)
@@ -161,6 +173,9 @@ func (s *Server) run(ctx context.Context) error {
 	if err := writeSettings(configFile, settings(s.cfg.DataDir, s.token, s.cfg.MemoryLimit)); err != nil {
 		return dataError(err)
 	}
+	if err := writeAccess(s.cfg); err != nil {
+		return dataError(err)
+	}
 	start := time.Now()
 	p, err := startProcess(s.engine, arguments(configFile, s.storeDir(), s.ports))
 	if err != nil {
@@ -172,7 +187,7 @@ func (s *Server) run(ctx context.Context) error {
 		p.end(ctx, 0)
 		return dataError(err)
 	}
-	if err := p.ready(ctx, s.NativeAddr(), s.token); err != nil {
+	if err := p.ready(ctx, s.Access(), s.token); err != nil {
 		p.end(ctx, 0)
 		return err
 	}
@@ -235,7 +250,12 @@ func (s *Server) finish(err error) {
 	close(s.done)
 }
 
-// NativeAddr is the host:port of the native protocol, without user or password.
+// Access is how clients get in; it stays the same for the life of the Server.
+func (s *Server) Access() Access {
+	return Access{Addr: s.NativeAddr(), User: User, Password: s.cfg.Password}
+}
+
+// NativeAddr is the host:port of the native protocol.
 func (s *Server) NativeAddr() string { return s.ports.nativeAddr() }
 
 // HTTPAddr is the host:port of ClickHouse's HTTP interface.

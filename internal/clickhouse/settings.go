@@ -39,6 +39,7 @@ func settings(dataDir, token string, memoryLimit int64) []setting {
 			number("count", 1),
 			{name: "console", value: "false"}, // else it would also log to a terminal
 		}},
+		{name: "users_config", value: usersFile(dataDir)},
 		{name: "macros", children: []setting{{name: tokenMacro, value: token}}},
 		number("max_server_memory_usage", memoryLimit),
 		number("mark_cache_size", markCacheSize),

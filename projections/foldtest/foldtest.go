@@ -18,6 +18,7 @@ import (
 
 	"weir/eventlog"
 	"weir/internal/broker"
+	engine "weir/internal/clickhouse"
 	"weir/internal/clickhouse/chtest"
 	"weir/schemas"
 )
@@ -65,23 +66,23 @@ func Rows(names []string, columns []any) []map[string]any {
 
 // Engines are an embedded broker in memory and a database of this test alone.
 type Engines struct {
-	Broker   *broker.Broker
-	Log      *eventlog.Log
-	Addr     string // of ClickHouse
-	Database string
-	Conn     driver.Conn
+	Broker     *broker.Broker
+	Log        *eventlog.Log
+	ClickHouse engine.Access
+	Database   string
+	Conn       driver.Conn
 }
 
 // Start starts the engines; they end with the test. Topics of events have the
 // given number of partitions.
 func Start(t testing.TB, partitions int) *Engines {
 	t.Helper()
-	addr, database := chtest.Database(t)
-	return StartOn(t, partitions, addr, database)
+	at, database := chtest.Database(t)
+	return StartOn(t, partitions, at, database)
 }
 
 // StartOn is Start with a ClickHouse of the caller's.
-func StartOn(t testing.TB, partitions int, addr, database string) *Engines {
+func StartOn(t testing.TB, partitions int, at engine.Access, database string) *Engines {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	b, err := broker.Start(t.Context(), broker.Config{Logger: logger})
@@ -89,9 +90,9 @@ func StartOn(t testing.TB, partitions int, addr, database string) *Engines {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	e := &Engines{Broker: b, Addr: addr, Database: database}
+	e := &Engines{Broker: b, ClickHouse: at, Database: database}
 	e.Log = e.Open(t, partitions)
-	e.Conn = Connect(t, addr, database)
+	e.Conn = Connect(t, at, database)
 	return e
 }
 
@@ -119,10 +120,10 @@ func (e *Engines) Open(t testing.TB, partitions int) *eventlog.Log {
 }
 
 // Connect opens a pool on one database.
-func Connect(t testing.TB, addr, database string) driver.Conn {
+func Connect(t testing.TB, at engine.Access, database string) driver.Conn {
 	t.Helper()
 	conn, err := clickhouse.Open(&clickhouse.Options{
-		Addr: []string{addr}, Auth: clickhouse.Auth{Database: database}, MaxOpenConns: 20, MaxIdleConns: 10,
+		Addr: []string{at.Addr}, Auth: at.Auth(database), MaxOpenConns: 20, MaxIdleConns: 10,
 		DialTimeout: 5 * time.Second,
 	})
 	if err != nil {

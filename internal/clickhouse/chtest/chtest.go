@@ -43,12 +43,12 @@ var shared struct {
 	err    error // of the one start
 }
 
-// Addr is the native address of the ClickHouse shared by the tests of this process. The test
-// fails when there is none to be had.
-func Addr(t testing.TB) string {
+// Access is how to get into the ClickHouse shared by the tests of this process. The test fails
+// when there is none to be had.
+func Access(t testing.TB) clickhouse.Access {
 	t.Helper()
 	if addr := os.Getenv(AddrEnv); addr != "" {
-		return addr
+		return clickhouse.Access{Addr: addr}
 	}
 	shared.Lock()
 	defer shared.Unlock()
@@ -58,28 +58,28 @@ func Addr(t testing.TB) string {
 	if shared.err != nil {
 		t.Fatalf("no ClickHouse for tests: %v", shared.err)
 	}
-	return shared.server.NativeAddr()
+	return shared.server.Access()
 }
 
 // Database creates a database for this test alone, dropped when the test ends.
-func Database(t testing.TB) (addr, name string) {
+func Database(t testing.TB) (at clickhouse.Access, name string) {
 	t.Helper()
-	addr = Addr(t)
+	at = Access(t)
 	name = "test_" + strings.ToLower(rand.Text())
-	conn := connect(t, addr, "default")
+	conn := connect(t, at, "default")
 	defer conn.Close()
 	if err := conn.Exec(context.Background(), "create database "+name+" engine Atomic"); err != nil {
 		t.Fatalf("making a test database: %v", err)
 	}
-	t.Cleanup(func() { drop(t, addr, name) })
-	return addr, name
+	t.Cleanup(func() { drop(t, at, name) })
+	return at, name
 }
 
 // Open creates a database for this test alone and connects to it; both go when the test ends.
 func Open(t testing.TB) driver.Conn {
 	t.Helper()
-	addr, name := Database(t)
-	conn := connect(t, addr, name)
+	at, name := Database(t)
+	conn := connect(t, at, name)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -102,7 +102,12 @@ func Config(t testing.TB, dir string) clickhouse.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return clickhouse.Config{DataDir: dir, CacheDir: cache, Progress: os.Stderr, MemoryLimit: memoryLimit}
+	return config(dir, cache)
+}
+
+// config lets tests make databases of any name; else they may do what Weir may.
+func config(dir, cache string) clickhouse.Config {
+	return clickhouse.Config{DataDir: dir, CacheDir: cache, Progress: os.Stderr, MemoryLimit: memoryLimit, Databases: []string{"*"}}
 }
 
 // CacheDir is where the engine is kept: the folder that weir itself uses.
@@ -117,17 +122,17 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "weir"), nil
 }
 
-func connect(t testing.TB, addr, database string) driver.Conn {
+func connect(t testing.TB, at clickhouse.Access, database string) driver.Conn {
 	t.Helper()
-	conn, err := ch.Open(&ch.Options{Addr: []string{addr}, Auth: ch.Auth{Database: database}})
+	conn, err := ch.Open(&ch.Options{Addr: []string{at.Addr}, Auth: at.Auth(database)})
 	if err != nil {
 		t.Fatalf("connecting to ClickHouse: %v", err)
 	}
 	return conn
 }
 
-func drop(t testing.TB, addr, name string) {
-	conn := connect(t, addr, "default")
+func drop(t testing.TB, at clickhouse.Access, name string) {
+	conn := connect(t, at, "default")
 	defer conn.Close()
 	if err := conn.Exec(context.Background(), "drop database if exists "+name+" sync"); err != nil {
 		t.Logf("dropping the test database %s: %v", name, err)
@@ -148,7 +153,7 @@ func startShared() (*clickhouse.Server, string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	server, err := clickhouse.Start(ctx, clickhouse.Config{DataDir: dir, CacheDir: cache, Progress: os.Stderr, MemoryLimit: memoryLimit})
+	server, err := clickhouse.Start(ctx, config(dir, cache))
 	if err != nil {
 		return nil, "", errors.Join(err, os.RemoveAll(dir))
 	}
