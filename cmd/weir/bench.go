@@ -16,6 +16,7 @@ type benchCmd struct {
 	Table  benchTableCmd  `cmd:"" help:"Measure this gateway and a plainly written one side by side, and write the table."`
 
 	Replay benchReplayCmd `cmd:"" help:"Measure how fast read models are folded from a log: records per second, processor time."`
+	Pages  benchPagesCmd  `cmd:"" help:"Measure what the console's pages ask a running server for, with the events that a project has."`
 
 	Broker   benchBrokerCmd   `cmd:"" hidden:""`
 	Gateway  benchGatewayCmd  `cmd:"" hidden:""`

@@ -66,6 +66,9 @@ function timeLabels(u, ticks, _axis, _space, step) {
   });
 }
 
+// Beyond so many, markers stand at the top alone: their lines would hide the chart.
+const mostLines = 24;
+
 function mark(u, markers) {
   const { ctx, bbox } = u;
   ctx.save();
@@ -73,13 +76,16 @@ function mark(u, markers) {
   ctx.strokeStyle = ctx.fillStyle = css("--c-deploy");
   ctx.lineWidth = devicePixelRatio;
   ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+  const lines = markers.length <= mostLines;
   for (const m of markers) {
     const x = Math.round(u.valToPos(m.at, "x", true));
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
+    if (lines) {
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    }
     const size = 4 * devicePixelRatio;
     ctx.beginPath();
     ctx.moveTo(x - size, bbox.top - size);
@@ -141,7 +147,7 @@ export function byType(buckets, order) {
 
 // deploys are the markers of a project's deploys in a range.
 export async function deploys(get, project, { from, to }) {
-  const page = await get("/events", { project_id: project, type: "deploy", from, to, limit: 100 }).catch(() => ({ data: [] }));
+  const page = await get("/events", { project_id: project, type: "deploy", from, to, limit: 200 }).catch(() => ({ data: [] }));
   const last = new Map(); // one for each service and version: the newest, which says how it ended
   for (const e of page.data) {
     const key = JSON.stringify([e.data.service, e.data.version, e.data.environment]);

@@ -5,6 +5,8 @@ const short = new Intl.NumberFormat("en", { notation: "compact", maximumFraction
 export const count = (n) => number.format(n);
 export const compact = (n) => (Math.abs(n) < 10000 ? number.format(n) : short.format(n));
 
+export const several = (n, one, many = one + "s") => `${number.format(n)} ${n === 1 ? one : many}`;
+
 export function value(n) {
   if (n === null || n === undefined) return "–";
   const size = Math.abs(n);

@@ -50,6 +50,7 @@ export async function projects() {
 export async function ready({ needsProject = true } = {}) {
   theme();
   keys();
+  inView();
   signOut();
   const list = await projects().catch(() => null);
   if (list) {
@@ -88,6 +89,12 @@ function switcher(list) {
     const range = params.get("range");
     location.assign(link(stay ? location.pathname : "/", range ? { range } : {}));
   });
+}
+
+// inView brings the present page's name into view where the names are a row that scrolls.
+function inView() {
+  const row = document.querySelector(".side nav"), here = row?.querySelector("[aria-current]");
+  if (here && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
 }
 
 function theme() {

@@ -3,7 +3,7 @@ import { get, search } from "../api.js";
 import { ready, project, params, setParams, link, failed, opens } from "../shell.js";
 import { range, rangeControl } from "../range.js";
 import { draw, byType, deploys, types } from "../charts.js";
-import { count, compact, when } from "../format.js";
+import { several, count, compact, when } from "../format.js";
 import { condition } from "../json.js";
 import { cells, columns, detail } from "../event.js";
 
@@ -83,7 +83,7 @@ async function timeline(buckets) {
     b.querySelector(".n").textContent = n ? compact(n) : "";
     b.classList.toggle("quiet-type", !n && !on.includes(b.dataset.type));
   }
-  $("count").textContent = `${count(total)} event${total === 1 ? "" : "s"}`;
+  $("count").textContent = several(total, "event");
   const markers = on.length === 1 && on[0] === "deploy" ? [] : await deploys(get, project, asked);
   draw($("chart"), { ...byType(total ? buckets : [], types), stacked: true, whole: true, markers, brush: (from, to) => control.set(from, to),
     label: `Events over time: ${count(total)} events. Drag to choose a range; the buttons above choose one by keyboard.` });
@@ -175,7 +175,7 @@ const calm = () => scrollY < 400 && ids.length <= pageSize && !$("rows").querySe
 
 function news(n) {
   $("news").hidden = !n;
-  if (n) $("news").textContent = n >= pageSize ? `${pageSize} or more new events` : `${n} new event${n === 1 ? "" : "s"}`;
+  if (n) $("news").textContent = n >= pageSize ? `${pageSize} or more new events` : several(n, "new event");
 }
 $("news").addEventListener("click", () => { scrollTo({ top: 0 }); load(); });
 

@@ -3,7 +3,7 @@ import { get, optional } from "../api.js";
 import { ready, project, link, failed, page } from "../shell.js";
 import { range, rangeControl } from "../range.js";
 import { draw, byType, deploys, swatch, types } from "../charts.js";
-import { compact, count, ago, span, percent, value, when } from "../format.js";
+import { several, compact, count, ago, span, percent, value, when } from "../format.js";
 import { spark } from "../spark.js";
 
 await ready();
@@ -50,7 +50,7 @@ async function rejects(r) {
   const items = (answer?.data || []).sort((a, b) => b.count - a.count);
   const total = items.reduce((n, i) => n + i.count, 0);
   $("f-rejected").textContent = answer ? compact(total) : "–";
-  $("f-rejected-note").textContent = answer ? (total ? `${items.length} reason${items.length > 1 ? "s" : ""}` : "all events were well formed") : "not counted by this server";
+  $("f-rejected-note").textContent = answer ? (total ? several(items.length, "reason") : "all events were well formed") : "not counted by this server";
   if (!answer) return fill("rejects", h("p", { class: "muted" }, "This server does not list rejected events by project."));
   if (!items.length) return fill("rejects", h("p", { class: "muted" }, "None. An event that lacks a field or has one of the wrong type would be listed here with its reason, so that its sender can be mended."));
   fill("rejects", h("div", { class: "rows" }, items.slice(0, 6).map((i) => h("div", {}, h("span", { class: "name mono" }, line(i.reason, 160)), h("span", { class: "num" }, count(i.count)),
@@ -79,7 +79,7 @@ async function groups() {
   const { data } = await get("/errors/groups", { project_id: project, status: "unresolved,regressed", sort: "last_seen", limit: 5 });
   if (!data.length) return fill("errors", h("p", { class: "muted" }, "No open errors. Occurrences of the same fault gather in one group, whatever numbers and ids their messages hold."));
   fill("errors", h("div", { class: "rows" }, data.map((g) => h("div", {}, h("a", { class: "name", href: link("/errors/" + g.fingerprint) }, line(g.name || g.message || "(no name)", 120)), spark(g.trend),
-    h("span", { class: "sub" }, line(g.message, 160), ` · ${count(g.count)} times, ${ago(g.last_seen)}`)))));
+    h("span", { class: "sub" }, line(g.message, 160), ` · ${several(g.count, "time")}, ${ago(g.last_seen)}`)))));
 }
 
 // door reads the process's own counts, which are no project's.

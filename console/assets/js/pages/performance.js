@@ -3,7 +3,7 @@ import { get } from "../api.js";
 import { ready, project, params, setParams, failed, link } from "../shell.js";
 import { range, rangeControl } from "../range.js";
 import { draw, deploys } from "../charts.js";
-import { value, count, millis } from "../format.js";
+import { value, several, millis } from "../format.js";
 
 await ready();
 const control = rangeControl(load);
@@ -30,7 +30,7 @@ function show(items, markers, r) {
     metrics.set(key, [...(metrics.get(key) || []), i]);
   }
   const cards = [...metrics.values()].sort((a, b) => total(b) - total(a));
-  fill("metrics", cards.map((list) => h("section", { class: "card" }, h("header", {}, h("h2", {}, line(list[0].metric, 80)), h("span", { class: "muted" }, `${count(total(list))} values`, list[0].unit && [" in ", line(list[0].unit, 20)])), h("div", { class: "chart tall" }))));
+  fill("metrics", cards.map((list) => h("section", { class: "card" }, h("header", {}, h("h2", {}, line(list[0].metric || "(no name)", 80)), h("span", { class: "muted" }, several(total(list), "value"), list[0].unit && [" in ", line(list[0].unit, 20)])), h("div", { class: "chart tall" }))));
   [...$("metrics").children].forEach((card, i) => chart(card.querySelector(".chart"), cards[i], markers));
   if (!cards.length) empty("empty", "No measurements in this time range", h("p", {}, "A ", h("code", {}, "performance"), " event has a metric and a value, and a service and unit if you like. Every metric gets a chart of its percentiles here, with deploys as markers: what changed when."),
     h("div", { class: "tools" }, h("button", { type: "button", onclick: () => { setParams({ range: "all", from: "", to: "", service: "", metric: "" }, true); control.show(); load(); } }, "Look at all time")));

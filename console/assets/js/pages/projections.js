@@ -1,7 +1,7 @@
 import { $, h, fill, line, block, ask, toast } from "../dom.js";
 import { get, call, optional } from "../api.js";
 import { ready, page, failed } from "../shell.js";
-import { count, span, ago, compact } from "../format.js";
+import { count, several, span, ago, when, compact } from "../format.js";
 import { json } from "../json.js";
 
 await ready({ needsProject: false });
@@ -17,10 +17,18 @@ async function load() {
     first = false;
     $("empty").hidden = true;
     if (document.querySelector("dialog[open], #projections details[open]")) return;
+    const held = focused();
     fill("projections", data.map(card));
+    held?.();
   } catch (err) {
     failed("empty", err);
   }
+}
+
+// focused remembers which button has the focus, and gives what finds it again after the cards were made anew.
+function focused() {
+  const button = document.activeElement?.closest?.("#projections button"), card = button?.closest(".card");
+  return card && (() => [...$(card.id)?.querySelectorAll("button") || []].find((b) => b.textContent === button.textContent)?.focus());
 }
 
 function card(p) {
@@ -115,10 +123,32 @@ async function rollback(p) {
 }
 
 async function quarantine(p) {
-  const answer = await optional(`/projections/${p.name}/quarantine`, { limit: 50 }).catch(() => null);
-  const body = !answer ? h("p", { class: "muted" }, "This server does not list the quarantine yet.") : !answer.data.length ? h("p", {}, "Empty. What a fold cannot take would be kept here with its reason, and the partition moves on.") :
-    answer.data.map((q) => h("section", { class: "card" }, h("p", {}, line(q.reason, 400)), h("p", { class: "muted mono" }, line([q.topic, q.partition, q.offset].filter((v) => v !== undefined).join(" / "), 200)), q.payload !== undefined && h("pre", { class: "json", tabindex: "0" }, block(q.payload, 1000))));
-  ask({ title: `Quarantine of ${p.name}`, confirm: "", wide: true, body });
+  const path = `/projections/${p.name}/quarantine`;
+  const answer = await optional(path, { limit: 50 }).catch((err) => { toast(err.message, true); return null; });
+  if (!answer) return;
+  const records = answer.data, reasons = new Map();
+  for (const q of records) reasons.set(q.reason, (reasons.get(q.reason) || 0) + 1);
+  const wish = await ask({ title: `Quarantine of ${p.name}`, wide: true, cancel: "Close", confirm: records.length ? "Retry all…" : "", body: !records.length ?
+    h("p", {}, "Empty. A record that a fold cannot take is kept here with its reason, and its partition goes on.") :
+    [h("p", { class: "muted" }, `${answer.next_cursor ? "The newest " : ""}${several(records.length, "record")} that this fold could not take. The rest of their partitions went on.`),
+      reasons.size < records.length && h("div", { class: "rows" }, [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, n]) => h("div", {}, h("span", {}, line(reason, 300)), h("span", { class: "num" }, count(n))))),
+      records.map(quarantined)] });
+  if (!wish || !(await ask({ title: "Fold the records in quarantine again?", confirm: "Retry", body: h("p", {}, "Each is folded once more. What the fold takes now joins the tables, once; what it still refuses stays, with its reason.") }))) return;
+  try {
+    const retried = await call(path + "/retry", { method: "POST", body: {} });
+    toast(`${several(retried.asked_for ?? 0, "record")} to retry`);
+  } catch (err) {
+    toast(err.status === 404 || err.status === 405 ? "This server cannot retry yet." : err.message, true);
+  }
+}
+
+const retryTone = { retried: "good", refused: "bad", in_doubt: "warn" };
+
+function quarantined(q) {
+  return h("section", { class: "card" }, h("header", {}, h("h2", {}, line(q.reason, 400)), h("span", { class: "muted", title: when(q.received_at) }, ago(q.received_at))),
+    h("p", { class: "muted mono" }, line(`${q.topic} / ${q.partition} / ${q.offset}`, 200), q.project_id && [" · ", line(q.project_id, 80)]),
+    q.retry && h("p", {}, h("span", { class: "badge " + (retryTone[q.retry.state] || "") }, line(String(q.retry.state).replace("_", " "), 20)), h("span", { class: "muted" }, ` attempt ${q.retry.attempt}, ${ago(q.retry.at)}`), q.retry.reason && [" ", line(q.retry.reason, 300)]),
+    h("details", {}, h("summary", {}, "The record", h("span", { class: "muted" }, ` · ${several(q.payload_bytes, "byte")}${q.payload_bytes > 16384 ? ", cut" : ""}`)), h("pre", { class: "json", tabindex: "0" }, block(q.payload, 1000))));
 }
 
 await load();

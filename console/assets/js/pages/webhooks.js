@@ -1,4 +1,4 @@
-import { $, h, fill, line, block, empty, ask, toast, asText } from "../dom.js";
+import { $, h, fill, line, block, empty, ask, toast, asText, toJSON } from "../dom.js";
 import { get, call, optional } from "../api.js";
 import { ready, project, params, setParams, failed, opens } from "../shell.js";
 import { when, ago, count, millis, span } from "../format.js";
@@ -16,6 +16,7 @@ async function endpoints() {
   if (!answer) return empty("endpoints-empty", "This server sends no webhooks", h("p", {}, "The outgoing lane is not part of this build. Deliveries that clients report with ", h("code", {}, "webhook"), " events are listed below."));
   if (!answer.data.length) return empty("endpoints-empty", "No endpoints yet", h("p", {}, "An endpoint is a URL of yours that is told about errors, deploys and whatever you deliver to it: signed (Standard Webhooks), retried for days, every attempt kept."), h("button", { type: "button", class: "primary", onclick: create }, "New endpoint"));
   fill(table.tBodies[0], answer.data.map(endpoint));
+  if (answer.data.some((e) => e.kind === "internal")) await feed();
 }
 
 function endpoint(e) {
@@ -23,6 +24,27 @@ function endpoint(e) {
   return h("tr", {}, h("td", {}, line(e.url || e.kind, 200), h("div", { class: "muted" }, line(e.kind, 20), " · ", h("span", { class: "mono" }, line(e.id, 60)), overlap(e))), h("td", { class: "wide" }, (e.events || []).slice(0, 8).map((t) => [h("span", { class: "badge" }, line(t, 60)), " "])),
     h("td", {}, h("span", { class: "badge " + (e.status === "enabled" ? "good" : "warn") }, line(e.status, 20)), e.disabled_reason && h("div", { class: "muted" }, line(e.disabled_reason, 120)), e.failing_since && h("div", { class: "lv-warn" }, `failing for ${span((Date.now() - new Date(e.failing_since)) / 1000)}`)), h("td", { class: "wide when" }, ago(e.created_at)),
     h("td", {}, h("div", { class: "tools" }, act("Test", () => test(e)), act("Rotate…", () => rotate(e)), act(e.status === "enabled" ? "Disable" : "Enable", () => change(e, { status: e.status === "enabled" ? "disabled" : "enabled" })), act("Delete…", () => remove(e), true))));
+}
+
+// The feed is what internal endpoints got: read here or by GET /api/webhooks/feed, instead of being sent anywhere.
+let feedCursor = null;
+async function feed(more) {
+  const answer = await optional("/webhooks/feed", { project_id: project, limit: 20, cursor: more ? feedCursor : "" });
+  $("feed-card").hidden = !answer;
+  if (!answer) return;
+  const body = $("feed").tBodies[0];
+  if (!more) fill(body);
+  body.append(...answer.data.map(fed));
+  feedCursor = answer.next_cursor;
+  $("feed-more").hidden = !feedCursor;
+  $("feed").parentNode.hidden = !body.children.length;
+  $("feed-empty").hidden = Boolean(body.children.length);
+  if (!body.children.length) empty("feed-empty", "Nothing yet", h("p", {}, "What an internal endpoint is told stands here, and at ", h("code", {}, "GET /api/webhooks/feed"), "."));
+}
+
+function fed(item) {
+  return opens(h("tr", {}, h("td", {}, line(item.type, 100)), h("td", {}, line(toJSON(item.data), 200)), h("td", { class: "when", title: when(item.delivered_at) }, ago(item.delivered_at))),
+    () => ask({ title: asText(item.type).slice(0, 80), confirm: "", wide: true, body: [h("p", { class: "muted" }, `${when(item.timestamp)} · `, line(item.id, 60)), json(item.data)] }));
 }
 
 function overlap(e) {
@@ -42,12 +64,20 @@ async function tried(what, done) {
 }
 
 async function create() {
-  const form = await ask({ title: "New endpoint", confirm: "Create", body: [
-    h("label", { for: "e-url" }, "URL"), h("input", { id: "e-url", name: "url", type: "url", required: true, placeholder: "https://example.com/hooks/weir" }),
+  const asked = ask({ title: "New endpoint", confirm: "Create", body: [
     h("label", { for: "e-kind" }, "Kind"), h("select", { id: "e-kind", name: "kind" }, kinds.map((k) => h("option", {}, k))),
+    h("div", { id: "e-address" }, h("label", { for: "e-url" }, "URL"), h("input", { id: "e-url", name: "url", type: "url", required: true, placeholder: "https://example.com/hooks/weir" })),
+    h("p", { class: "muted", id: "e-internal", hidden: true }, "Nothing is sent: what it is told is listed on this page and at GET /api/webhooks/feed."),
     h("label", { for: "e-events" }, "Events (patterns, separated by commas)"), h("input", { id: "e-events", name: "events", value: "*", placeholder: "error.group.*, deploy.*" })] });
+  $("e-kind").addEventListener("change", () => {
+    const internal = $("e-kind").value === "internal";
+    $("e-address").hidden = $("e-url").disabled = internal;
+    $("e-internal").hidden = !internal;
+  });
+  const form = await asked;
   if (!form) return;
-  const body = { project_id: project, url: form.get("url"), kind: form.get("kind"), events: form.get("events").split(",").map((s) => s.trim()).filter(Boolean) };
+  const kind = form.get("kind"), body = { project_id: project, kind, events: form.get("events").split(",").map((s) => s.trim()).filter(Boolean) };
+  if (kind !== "internal") body.url = form.get("url");
   const made = await tried(() => call("/webhooks/endpoints", { method: "POST", body }));
   if (made) { await secret("The endpoint's secret", made.secret); endpoints(); }
 }
@@ -89,7 +119,7 @@ const tone = { succeeded: "good", exhausted: "bad", retrying: "warn", pending: "
 
 function delivery(d) {
   return opens(h("tr", {}, h("td", {}, line(d.destination || d.url || d.endpoint_id, 160), d.url && d.destination && d.url !== d.destination && h("div", { class: "muted" }, line(d.url, 160))), h("td", { class: "wide" }, d.event_type ? line(d.event_type, 80) : h("span", { class: "muted" }, "–")),
-    h("td", {}, h("span", { class: "badge " + (tone[d.status] || "") }, d.status)), h("td", { class: "num" }, count(d.attempt_count)), h("td", { class: "num" }, d.last_status_code ?? "–"), h("td", { class: "when", title: d.last_attempt_at ? when(d.last_attempt_at) : "" }, ago(d.last_attempt_at))), () => open(d));
+    h("td", {}, h("span", { class: "badge " + (tone[d.status] || "") }, d.status)), h("td", { class: "num wide" }, count(d.attempt_count)), h("td", { class: "num" }, d.last_status_code ?? "–"), h("td", { class: "when", title: d.last_attempt_at ? when(d.last_attempt_at) : "" }, ago(d.last_attempt_at))), () => open(d));
 }
 
 async function open(d) {
@@ -121,6 +151,7 @@ async function recover() {
 $("status").value = params.get("status") || "";
 $("status").addEventListener("change", () => { setParams({ status: $("status").value }, true); deliveries().catch((err) => failed("deliveries-empty", err)); });
 $("more").addEventListener("click", () => deliveries(true));
+$("feed-more").addEventListener("click", () => feed(true));
 $("add").addEventListener("click", create);
 $("recover").addEventListener("click", recover);
 addEventListener("popstate", () => location.reload());
