@@ -103,9 +103,12 @@ async function remove(e) {
   if (sure && await tried(() => call(`/webhooks/endpoints/${e.id}`, { method: "DELETE" }), "Deleted")) endpoints();
 }
 
+let shown = null; // the first page as it was listed last, "" when older ones stand below it
 async function deliveries(more) {
   const answer = await get("/webhooks/deliveries", { project_id: project, status: params.get("status"), endpoint_id: params.get("endpoint"), limit: 50, cursor: more ? cursor : "" });
-  const body = $("deliveries").tBodies[0];
+  const body = $("deliveries").tBodies[0], said = toJSON(answer.data);
+  if (!more && said === shown) return; // the same as before: what is in hand stays
+  shown = more ? "" : said;
   if (!more) fill(body);
   body.append(...answer.data.map(delivery));
   cursor = answer.next_cursor;
@@ -149,7 +152,7 @@ async function recover() {
 }
 
 $("status").value = params.get("status") || "";
-$("status").addEventListener("change", () => { setParams({ status: $("status").value }, true); deliveries().catch((err) => failed("deliveries-empty", err)); });
+$("status").addEventListener("change", () => { shown = null; setParams({ status: $("status").value }, true); deliveries().catch((err) => failed("deliveries-empty", err)); });
 $("more").addEventListener("click", () => deliveries(true));
 $("feed-more").addEventListener("click", () => feed(true));
 $("add").addEventListener("click", create);
@@ -160,3 +163,7 @@ const listed = deliveries().catch((err) => failed("deliveries-empty", err));
 await endpoints().catch((err) => failed("endpoints-empty", err));
 await listed;
 $("deliveries-card").hidden = false;
+// Attempts go on while one looks: the list keeps up, unless older ones are read or something is open.
+setInterval(() => {
+  if (!document.hidden && shown && !document.querySelector("dialog[open]") && !$("deliveries").contains(document.activeElement)) deliveries().catch(() => {});
+}, 3000);
