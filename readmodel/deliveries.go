@@ -27,9 +27,20 @@ func (b *builder) merged() string {
 		"max(latest) AS newest FROM deliveries WHERE " + b.conditions() + " GROUP BY project_id, delivery_id)"
 }
 
+// statement chooses the page's deliveries by what is cheap to read, and merges
+// the rows of those only: all that a list shows of 250,000 deliveries takes
+// seven times as long to merge as their ids and times.
 func (q DeliveriesQuery) statement() Statement {
 	var b builder
 	b.where("project_id = " + b.text(q.Project))
+	mine := b.conditions()
+	switch {
+	case len(q.Statuses) > 0:
+		// A delivery's status is in one of its rows; that it is the newest is looked at below.
+		b.where("delivery_id IN (SELECT delivery_id FROM deliveries WHERE " + mine + " AND latest.status IN " + b.texts(q.Statuses) + ")")
+	case q.Endpoint == "":
+		b.where("delivery_id IN (" + q.ids(&b, mine) + ")")
+	}
 	from := b.merged()
 	b.conds = nil
 	b.equal("newest.endpoint_id", q.Endpoint)
@@ -37,10 +48,24 @@ func (q DeliveriesQuery) statement() Statement {
 		b.where("newest.status IN " + b.texts(q.Statuses))
 	}
 	if q.After != nil {
-		b.where("(made, delivery_id) < (" + b.arg("Int64", q.After.Created) + ", " + b.text(q.After.ID) + ")")
+		b.where("(made, delivery_id) < " + q.After.placed(&b))
 	}
 	return b.statement("SELECT project_id,", deliveryColumns, "FROM", from, "WHERE", b.conditions(),
 		"ORDER BY made DESC, delivery_id DESC", b.page(q.Limit))
+}
+
+// ids is the query of the page's delivery ids, where nothing but the time chooses them.
+func (q DeliveriesQuery) ids(b *builder, mine string) string {
+	after := ""
+	if q.After != nil {
+		after = " HAVING (toUnixTimestamp64Nano(min(created_at)), delivery_id) < " + q.After.placed(b)
+	}
+	return "SELECT delivery_id FROM deliveries WHERE " + mine + " GROUP BY delivery_id" + after +
+		" ORDER BY min(created_at) DESC, delivery_id DESC " + b.page(q.Limit)
+}
+
+func (k deliveryKey) placed(b *builder) string {
+	return "(" + b.arg("Int64", k.Created) + ", " + b.text(k.ID) + ")"
 }
 
 // DeliveryQuery reads one delivery. Project is "" for the admin, who need not name it.

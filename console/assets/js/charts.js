@@ -148,12 +148,15 @@ export function byType(buckets, order) {
 // deploys are the markers of a project's deploys in a range.
 export async function deploys(get, project, { from, to }) {
   const page = await get("/events", { project_id: project, type: "deploy", from, to, limit: 200 }).catch(() => ({ data: [] }));
-  const last = new Map(); // one for each service and version: the newest, which says how it ended
+  // The events of one deploy are one marker: the newest, which says how it ended. They are told from a later deploy
+  // of the same version by the commit, and by standing within an hour of each other.
+  const shown = [], last = new Map();
   for (const e of page.data) {
-    const key = JSON.stringify([e.data.service, e.data.version, e.data.environment]);
-    if (!last.has(key)) last.set(key, e);
+    const key = JSON.stringify([e.data.service, e.data.version, e.data.environment, e.data.commit]), later = last.get(key);
+    if (!later || new Date(later.ts) - new Date(e.ts) > 3600e3) shown.push(e);
+    last.set(key, e);
   }
-  return [...last.values()].map((e) => ({ at: new Date(e.ts) / 1000, label: [e.data.service, e.data.version, e.data.status].filter((v) => typeof v === "string").map((v) => v.slice(0, 40)).join(" ") }));
+  return shown.map((e) => ({ at: new Date(e.ts) / 1000, label: [e.data.service, e.data.version, e.data.status].filter((v) => typeof v === "string").map((v) => v.slice(0, 40)).join(" ") }));
 }
 
 export const types = ["log", "trace", "performance", "error", "audit", "deploy", "config", "feature_flag", "repository", "cost", "webhook", "tenant", "video"];

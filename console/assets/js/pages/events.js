@@ -83,6 +83,7 @@ async function timeline(buckets) {
     b.querySelector(".n").textContent = n ? compact(n) : "";
     b.classList.toggle("quiet-type", !n && !on.includes(b.dataset.type));
   }
+  $("chart").closest(".card").hidden = false;
   $("count").textContent = several(total, "event");
   const markers = on.length === 1 && on[0] === "deploy" ? [] : await deploys(get, project, asked);
   draw($("chart"), { ...byType(total ? buckets : [], types), stacked: true, whole: true, markers, brush: (from, to) => control.set(from, to),
@@ -92,7 +93,8 @@ async function timeline(buckets) {
 async function nothing() {
   const any = (await get("/events", { project_id: project, limit: 1 })).data.length;
   const filtered = params.get("q") || params.getAll("where").length || chosen().length;
-  if (!any) return empty("empty", "No events yet", h("p", {}, "Send one with a program from the project's page, or run ", h("code", {}, "weir demo"), ". Press Live to see events the moment they arrive."), h("a", { class: "button primary", href: link("/projects/" + project) }, "Programs to paste"));
+  $("chart").closest(".card").hidden = !any;
+  if (!any) return empty("empty", "No events yet", h("p", {}, "Send one with a program from the project's page, or run ", h("code", {}, "weir demo"), ". Events show up here by themselves."), h("a", { class: "button primary", href: link("/projects/" + project) }, "Programs to paste"));
   empty("empty", "Nothing matches", h("p", {}, filtered ? "No event in this time range passes these filters. A field filter compares exactly: " : "There are no events in this time range.", filtered && [h("code", {}, "level=error"), ", ", h("code", {}, "statusCode>=500"), ", ", h("code", {}, "message~time out"), ", ", h("code", {}, "fields.user exists")]),
     h("div", { class: "tools" }, filtered && h("button", { type: "button", onclick: () => change({ q: "", where: [], type: "" }) }, "Clear the filters"), h("button", { type: "button", onclick: () => change({ range: "all", from: "", to: "" }) }, "Look at all time")));
 }

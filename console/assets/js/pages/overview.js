@@ -33,6 +33,7 @@ async function timeline(buckets, markers, r) {
   const none = !total && !(await get("/events", { project_id: project, limit: 1 })).data.length;
   $("empty").hidden = !none;
   $("chart-hint").hidden = !total;
+  $("chart").closest(".card").hidden = none;
   if (none) {
     empty("empty", "No events yet", h("p", {}, "Every event that a client of this project sends shows up here within a second. The project's page has programs to paste; ",
       h("code", {}, "weir demo"), " sends a believable day of all 13 types."), h("a", { class: "button primary", href: link("/projects/" + project) }, "Programs to paste"));
