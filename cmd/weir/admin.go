@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"time"
@@ -76,11 +77,19 @@ func (p *portal) getDoctor(w http.ResponseWriter, r *http.Request) {
 
 func (p *portal) diagnoseLog() logDiagnosis {
 	if len(p.cfg.KafkaBrokers) == 0 {
-		return logDiagnosis{Kind: "embedded", Brokers: p.brokers,
+		return logDiagnosis{Kind: "embedded", Brokers: p.brokers, Room: room(p.embedded.Room()),
 			Durability: "one copy, an fsync before each answer: survives a killed process and a power cut, not a lost disk"}
 	}
 	return logDiagnosis{Kind: "kafka", Brokers: p.brokers,
 		Durability: "acks=all: survives what the replication of " + eventlog.ControlTopic + " and the events topics survives"}
+}
+
+func room(free, floor int64) string {
+	text := fmt.Sprintf("%d MB of the disk are free; below %d MB nothing is accepted", free>>20, floor>>20)
+	if free < floor {
+		return text + ": make room"
+	}
+	return text
 }
 
 func (p *portal) diagnoseClickHouse(ctx context.Context) clickHouseReport {

@@ -31,6 +31,7 @@ type logDiagnosis struct {
 	Kind       string   `json:"kind"` // embedded or kafka
 	Brokers    []string `json:"brokers"`
 	Durability string   `json:"durability"`
+	Room       string   `json:"room,omitempty"` // on the disk of an embedded log
 }
 
 type clickHouseReport struct {
@@ -76,6 +77,9 @@ func (d *diagnosis) print(t *terminal) {
 	row(w, "http", d.HTTP)
 	row(w, "log", d.Log.Kind+" at "+strings.Join(d.Log.Brokers, ","))
 	row(w, "", d.Log.Durability)
+	if d.Log.Room != "" {
+		row(w, "", d.Log.Room)
+	}
 	row(w, "clickhouse", fmt.Sprintf("%s %s at %s (native), %s (http)", d.ClickHouse.Kind, d.ClickHouse.Version, d.ClickHouse.Native, d.ClickHouse.HTTP))
 	row(w, "", d.ClickHouse.Access)
 	row(w, "", d.ClickHouse.Durability)

@@ -24,10 +24,20 @@ func (p *portal) startLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.brokers = embedded.Addrs()
+	p.brokers, p.embedded = embedded.Addrs(), embedded
+	stopped := make(chan struct{})
 	p.parts.Push("embedded log", func(context.Context) error {
+		close(stopped)
 		embedded.Close()
 		return nil
+	})
+	p.group.Go(func() error {
+		select {
+		case <-embedded.Failed():
+			return embedded.Err()
+		case <-stopped:
+			return nil
+		}
 	})
 	return nil
 }

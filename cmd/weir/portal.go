@@ -21,6 +21,7 @@ import (
 	"weir/console"
 	"weir/control"
 	"weir/eventlog"
+	"weir/internal/broker"
 	"weir/internal/clickhouse"
 	"weir/internal/datadir"
 	"weir/internal/httpapi"
@@ -69,6 +70,7 @@ type portal struct {
 	dir       *datadir.Dir
 	keys      secrets
 	engine    *clickhouse.Server // nil when ClickHouse is elsewhere
+	embedded  *broker.Broker     // nil when the log is elsewhere
 	brokers   []string
 	log       *eventlog.Log
 	directory *control.Directory

@@ -16,6 +16,8 @@ import (
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"weir/internal/diskspace"
 )
 
 // Config says where a broker keeps its state and how it logs.
@@ -26,6 +28,10 @@ type Config struct {
 
 	// Addr is the loopback address to listen on. Empty takes a free port.
 	Addr string
+
+	// MinFree is how many bytes of the disk are left alone: with less room appends
+	// and checkpoints are refused. 0 is DefaultMinFree.
+	MinFree int64
 
 	// Unsynced leaves out the fsync per batch: for tests that need speed and
 	// no durability.
@@ -44,6 +50,9 @@ type Config struct {
 type Broker struct {
 	cluster *kfake.Cluster
 	addrs   []string
+	disk    *disk
+	done    chan struct{}
+	stop    context.CancelFunc
 	close   sync.Once
 }
 
@@ -64,7 +73,49 @@ func Start(ctx context.Context, cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, startError(cfg, err)
 	}
-	return &Broker{cluster: cluster, addrs: cluster.ListenAddrs()}, nil
+	b := &Broker{cluster: cluster, addrs: cluster.ListenAddrs(), done: make(chan struct{})}
+	watching, stop := context.WithCancel(context.Background())
+	b.stop = stop
+	if cfg.DataDir == "" {
+		close(b.done)
+		return b, nil
+	}
+	b.disk = newDisk(cfg)
+	cluster.Fault(b.disk.refusal())
+	go func() { //nolint:gosec,contextcheck // it ends with Close
+		defer close(b.done)
+		b.disk.watch(watching)
+	}()
+	return b, nil
+}
+
+// Room is how many bytes the log's disk has left, and below how many appends are refused; 0 and 0 in
+// memory.
+func (b *Broker) Room() (free, floor int64) {
+	if b.disk == nil {
+		return 0, 0
+	}
+	free, _ = diskspace.Free(b.disk.dir)
+	return free, b.disk.minFree
+}
+
+// Failed is closed when the disk has lost what was written to it: events that were acknowledged
+// within the last second may not be kept. Nothing is appended from then on; Err says what to do.
+func (b *Broker) Failed() <-chan struct{} {
+	if b.disk == nil {
+		return nil
+	}
+	return b.disk.lost
+}
+
+// Err is why the broker has failed; nil while it has not.
+func (b *Broker) Err() error {
+	select {
+	case <-b.Failed():
+		return b.disk.err
+	default:
+		return nil
+	}
 }
 
 // Addrs returns the host:port pairs clients connect to.
@@ -75,7 +126,16 @@ func (b *Broker) Cluster() *kfake.Cluster { return b.cluster }
 
 // Close stops serving and writes out the last state. What was acknowledged is
 // safe without it. Calling it again does nothing.
-func (b *Broker) Close() { b.close.Do(b.cluster.Close) }
+func (b *Broker) Close() {
+	b.close.Do(func() {
+		b.stop()
+		<-b.done
+		b.cluster.Close()
+		if b.disk != nil {
+			b.disk.end()
+		}
+	})
+}
 
 // prepare makes the data folder and checks that a file can be written in it, so
 // that an unusable folder is reported as what it is.

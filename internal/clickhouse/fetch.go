@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"weir/internal/child"
+	"weir/internal/diskspace"
 	"weir/internal/filelock"
 )
 
@@ -77,13 +78,12 @@ func fetch(ctx context.Context, pkg npmPackage, cfg FindConfig) error {
 // roomFor refuses a fetch that would fill the disk: at its end the tarball and the library are
 // there, at its middle the tarball and npm's own copy.
 func roomFor(dir string, pkg npmPackage) error {
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(dir, &disk); err != nil {
-		return nil // some file systems do not say; writing will
+	free, err := diskspace.Free(dir)
+	if err != nil {
+		return nil //nolint:nilerr // some file systems do not say; writing will
 	}
-	need, free := uint64(pkg.TarballSize+pkg.LibrarySize), disk.Bavail*uint64(disk.Bsize)
-	if free < need {
-		return cacheError(fmt.Errorf("%s has %s free, %s are needed: %w", dir, megabytes(int64(free)), megabytes(int64(need)), syscall.ENOSPC))
+	if need := pkg.TarballSize + pkg.LibrarySize; free < need {
+		return cacheError(fmt.Errorf("%s has %s free, %s are needed: %w", dir, megabytes(free), megabytes(need), syscall.ENOSPC))
 	}
 	return nil
 }
