@@ -41,8 +41,9 @@ soak: build ## The long crash and load runs
 	WEIR_SOAK=1 go test -count=1 -timeout 2h -v ./integration/...
 
 .PHONY: bench
-bench: build ## The gateway side by side with a plainly written one; writes docs/benchmarks.md
+bench: build ## The gateway side by side with a plainly written one, the folds with ClickHouse's Kafka engine; writes docs/benchmarks.md
 	$(BIN) bench table --out docs/benchmarks.md
+	$(BIN) bench replay --events 1000000 --projection history,errorgroups,costs --kafka-engine --runs 3 --out docs/benchmarks.md
 
 .PHONY: bench-code
 bench-code: ## Benchmarks beside the code

@@ -29,11 +29,14 @@ const (
 	// liveFetch and laggingFetch are the bytes asked for in one fetch.
 	liveFetch    = 256 << 10
 	laggingFetch = 4 << 20
+	// fetchedAhead bounds what all partitions together have fetched ahead of their
+	// blocks: with many of them each asks for less, down to liveFetch.
+	fetchedAhead = 128 << 20
 	// fetchWait is how long the log may hold a fetch that finds nothing.
 	fetchWait = 2 * time.Second
-	// fetchMemory bounds what lagging partitions hold of the log, together. A
-	// fetched byte is counted twice, for what decoding adds.
-	fetchMemory = 128 << 20
+	// turnsAtOnce bounds the memory of all lagging partitions together: each turn
+	// is a block, as fetched and as columns, and what is fetched ahead, some 48 MiB.
+	turnsAtOnce = 4
 	// insertsAtOnce bounds what ClickHouse has to do at a time.
 	insertsAtOnce = 4
 	// membershipAge is how old a proof of ownership may be before an insert.
@@ -46,13 +49,14 @@ const (
 	haltedRetry = 30 * time.Second
 )
 
-// Config is what a Projector works with. Log, ClickHouse and Projections are
+// Config is what a Projector works with. Log, ClickHouse, Blocks and Projections are
 // required; zero values of the rest are sane defaults.
 type Config struct {
 	Log *eventlog.Log
-	// ClickHouse is a pool on the database of the read models. It needs at
-	// least Inserts + 2 connections.
+	// ClickHouse is a pool on the database of the read models, for everything
+	// but inserts, which go through Blocks to the same database.
 	ClickHouse  driver.Conn
+	Blocks      Inserter
 	Projections []Projection
 	// Tables are the settings of the tables the projector makes.
 	Tables tables.Options
@@ -60,7 +64,7 @@ type Config struct {
 	BlockRecords int           // most records in a block, about (50,000)
 	BlockBytes   int           // most bytes of records in a block, about (16 MiB)
 	Linger       time.Duration // least time from block to block of a caught-up partition (250 ms)
-	FetchMemory  int64         // bytes that lagging partitions may hold together (128 MiB)
+	Turns        int           // blocks of lagging partitions, of all projections, filled or written at once (4)
 	Inserts      int           // inserts at once (4)
 
 	Logger     *slog.Logger
@@ -73,6 +77,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("a projector needs a log")
 	case c.ClickHouse == nil:
 		return c, errors.New("a projector needs a ClickHouse connection")
+	case c.Blocks == nil:
+		return c, errors.New("a projector needs an inserter of blocks")
 	case len(c.Projections) == 0:
 		return c, errors.New("a projector needs projections")
 	}
@@ -80,7 +86,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.BlockRecords = or(c.BlockRecords, blockRecords)
 	c.BlockBytes = or(c.BlockBytes, blockBytes)
 	c.Linger = or(c.Linger, linger)
-	c.FetchMemory = max(or(c.FetchMemory, fetchMemory), 4*laggingFetch)
+	c.Turns = or(c.Turns, turnsAtOnce)
 	c.Inserts = or(c.Inserts, insertsAtOnce)
 	if c.Logger == nil {
 		c.Logger = slog.Default()

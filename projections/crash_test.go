@@ -210,7 +210,7 @@ func TestStaleOwnerWakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := newSink(t.Context(), e.Conn, g, "", owner.slots)
+	target, err := newSink(t.Context(), e.Conn, e.Blocks, g, "", owner.slots)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,6 +86,7 @@ func TestExactlyOnceThroughLostAnswers(t *testing.T) {
 	cut := e.ClickHouse
 	cut.Addr = c.listen.Addr().String()
 	p.cfg.ClickHouse = foldtest.Connect(t, cut, e.Database)
+	p.cfg.Blocks = foldtest.Blocks(t, cut, e.Database)
 	p.surveys.conn = p.cfg.ClickHouse
 	start(t, p)
 	waitFolded(t, e, tallyProjection(), f.ends...)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"weir/internal/native"
 	"weir/readmodel/tables"
 )
 
@@ -15,6 +15,13 @@ import (
 // an error the block may or may not be in the table.
 type sink interface {
 	insert(ctx context.Context, token string, b Block) error
+}
+
+// Inserter puts one block into a table: a native.Pool. Its Insert returns a *clickhouse.Exception
+// for what the server refused; after any other error the block may be in the table or not. The
+// columns are not used any more when it has returned. It is called at once from many goroutines.
+type Inserter interface {
+	Insert(ctx context.Context, query string, settings map[string]string, columns []native.Column, rows int) error
 }
 
 // insertTimeout bounds one try. A block that takes longer is tried again with
@@ -35,12 +42,12 @@ func TokenWindow(partitions int) int {
 
 // clickhouseSink inserts into the tables of one generation.
 type clickhouseSink struct {
-	conn   driver.Conn
-	fence  string
-	suffix string        // of the physical tables; "" for the live ones
-	slots  chan struct{} // one per insert that may run at once
-	known  map[string]bool
-	alone  bool // the shared tables, too, have a copy with the suffix
+	inserts Inserter
+	fence   string
+	suffix  string        // of the physical tables; "" for the live ones
+	slots   chan struct{} // one per insert that may run at once
+	known   map[string]bool
+	alone   bool // the shared tables, too, have a copy with the suffix
 }
 
 // physical is the name of the table that a block goes to.
@@ -62,28 +69,28 @@ func (s *clickhouseSink) physical(t tables.Table) string {
 //   - max_partitions_per_insert_block: a block of a catch-up may span any
 //     number of days;
 //   - max_execution_time: an insert is bounded from this side (insertTimeout).
-func insertSettings(token, fence string) clickhouse.Settings {
-	return clickhouse.Settings{
-		"insert_deduplicate":         1,
+func insertSettings(token, fence string) map[string]string {
+	return map[string]string{
+		"insert_deduplicate":         "1",
 		"insert_deduplication_token": token,
 		"log_comment":                fence,
 		"deduplicate_insert":         "enable",
-		"deduplicate_blocks_in_dependent_materialized_views": 1,
-		"async_insert":                    0,
-		"max_insert_block_size":           1 << 24,
-		"max_insert_block_size_bytes":     0,
-		"min_insert_block_size_rows":      0,
-		"min_insert_block_size_bytes":     0,
-		"max_insert_threads":              1,
-		"max_partitions_per_insert_block": 0,
-		"max_execution_time":              0,
+		"deduplicate_blocks_in_dependent_materialized_views": "1",
+		"async_insert":                    "0",
+		"max_insert_block_size":           "16777216",
+		"max_insert_block_size_bytes":     "0",
+		"min_insert_block_size_rows":      "0",
+		"min_insert_block_size_bytes":     "0",
+		"max_insert_threads":              "1",
+		"max_partitions_per_insert_block": "0",
+		"max_execution_time":              "0",
 	}
 }
 
 // newSink learns which of the settings the server knows: an older one has not
 // all of them, and refuses what it does not know.
-func newSink(ctx context.Context, conn driver.Conn, g tables.Generation, suffix string, slots chan struct{}) (*clickhouseSink, error) {
-	s := &clickhouseSink{conn: conn, fence: g.Fence(), suffix: suffix, slots: slots, known: map[string]bool{}}
+func newSink(ctx context.Context, conn driver.Conn, inserts Inserter, g tables.Generation, suffix string, slots chan struct{}) (*clickhouseSink, error) {
+	s := &clickhouseSink{inserts: inserts, fence: g.Fence(), suffix: suffix, slots: slots, known: map[string]bool{}}
 	ctx, cancel := steady(ctx)
 	defer cancel()
 	rows, err := conn.Query(ctx, "SELECT name FROM system.settings")
@@ -116,44 +123,20 @@ func (s *clickhouseSink) insert(ctx context.Context, token string, b Block) erro
 			delete(settings, name)
 		}
 	}
-	return send(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), s.conn, s.physical(b.Table), b)
+	return send(ctx, s.inserts, settings, s.physical(b.Table), b)
 }
 
-// send sends a block's columns with one Send.
-func send(ctx context.Context, conn driver.Conn, physical string, b Block) error {
+// send sends a block's columns as one block.
+func send(ctx context.Context, to Inserter, settings map[string]string, physical string, b Block) error {
 	if len(b.Columns) != len(b.Table.Columns) {
 		return fmt.Errorf("block of table %s has %d columns instead of %d", b.Table.Name, len(b.Columns), len(b.Table.Columns))
 	}
-	batch, err := conn.PrepareBatch(ctx, b.Table.Insert(physical))
-	if err != nil {
-		return fmt.Errorf("beginning an insert into %s: %w", b.Table.Name, err)
+	columns := make([]native.Column, len(b.Columns))
+	for i, c := range b.Table.Columns {
+		columns[i] = native.Column{Name: c.Name, Type: c.Type, Values: b.Columns[i]}
 	}
-	for i, column := range b.Columns {
-		if err := appendColumn(batch.Column(i), column); err != nil {
-			_ = batch.Abort()
-			return fmt.Errorf("column %s of table %s: %w", b.Table.Columns[i].Name, b.Table.Name, err)
-		}
-	}
-	if got := batch.Rows(); got != b.Rows {
-		_ = batch.Abort()
-		return fmt.Errorf("block of table %s has %d rows instead of %d", b.Table.Name, got, b.Rows)
-	}
-	if err := batch.Send(); err != nil {
+	if err := to.Insert(ctx, b.Table.Insert(physical)+" VALUES", settings, columns, b.Rows); err != nil {
 		return fmt.Errorf("inserting %d rows into %s: %w", b.Rows, b.Table.Name, err)
-	}
-	return nil
-}
-
-// appendColumn appends a whole column; tuples go row by row.
-func appendColumn(to driver.BatchColumn, column any) error {
-	tuples, ok := column.([][]any)
-	if !ok {
-		return to.Append(column)
-	}
-	for _, tuple := range tuples {
-		if err := to.AppendRow(tuple); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type partition struct {
 	last       eventlog.Witness // of the last record that is folded; the writer's
 	commits    commits
 	sink       sink
+	turn       turn
 	logger     *slog.Logger
 	counters   counters
 }
@@ -153,15 +154,18 @@ func before(records []eventlog.Record, to int64) []eventlog.Record {
 // writing the block before.
 func (f *partition) stream(ctx context.Context, from int64) error {
 	work, ctx := errgroup.WithContext(ctx)
-	fetched := make(chan portion, 1)
+	f.turn = turn{all: f.projector.turns}
+	f.projector.streams.Add(1)
+	defer f.projector.streams.Add(-1)
+	fetched := make(chan portion) // what is fetched ahead is in the hands of the stage that fetches
 	full := make(chan *pending)
 	free := make(chan *pending, 2)
 	for range cap(free) {
 		free <- &pending{folding: newFolding(f.projection.New())}
 	}
-	defer func() { f.release(fetched) }()
 	work.Go(func() error { return f.fetch(ctx, from, fetched) })
 	work.Go(func() error { return f.collect(ctx, from, fetched, free, full) })
 	work.Go(func() error { return f.writeAll(ctx, full, free) })
+	defer f.turn.end()
 	return work.Wait()
 }

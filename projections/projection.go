@@ -48,10 +48,9 @@ type Fold interface {
 // Block is the rows of one insert, by column.
 type Block struct {
 	Table tables.Table
-	// Columns hold one slice per column of Table, in its order, each with Rows
-	// elements: []string for String, FixedString and LowCardinality(String),
-	// []time.Time for dates and times, []int8 for Enum8, [][]any for tuples, and
-	// so on.
+	// Columns hold one column per column of Table, in its order, each with Rows
+	// elements, in one of the forms that native.Column takes: a *native.Strings
+	// or *native.Fixed, []string, []time.Time, [][]any for tuples, and so on.
 	Columns []any
 	Rows    int
 }

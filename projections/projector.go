@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -33,7 +34,8 @@ type commits interface {
 type Projector struct {
 	cfg      Config
 	metrics  *metrics
-	memory   *semaphore.Weighted // bytes fetched by lagging partitions
+	turns    *semaphore.Weighted // of lagging partitions
+	streams  atomic.Int64        // partitions that are being folded
 	slots    chan struct{}       // one per insert at once
 	spare    chan struct{}       // the same for generations that are being built
 	pressure pressure
@@ -56,7 +58,7 @@ func New(cfg Config) (*Projector, error) {
 	return &Projector{
 		cfg:           cfg,
 		metrics:       newMetrics(cfg.Registerer),
-		memory:        semaphore.NewWeighted(cfg.FetchMemory),
+		turns:         semaphore.NewWeighted(int64(cfg.Turns)),
 		slots:         make(chan struct{}, cfg.Inserts),
 		spare:         make(chan struct{}, max(1, cfg.Inserts/2)),
 		surveys:       surveyor{conn: cfg.ClickHouse},
@@ -188,7 +190,7 @@ func (p *Projector) sinkOf(ctx context.Context, f filling) (sink, error) {
 	if f.building() {
 		slots = p.spare
 	}
-	return newSink(ctx, p.cfg.ClickHouse, f.Generation, f.suffix, slots)
+	return newSink(ctx, p.cfg.ClickHouse, p.cfg.Blocks, f.Generation, f.suffix, slots)
 }
 
 // guard stops a filling when it is held, canceled, or its tables are others by

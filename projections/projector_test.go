@@ -77,7 +77,7 @@ func TestFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	insert := func(g tables.Generation) error {
-		s, err := newSink(t.Context(), e.Conn, g, "", make(chan struct{}, 1))
+		s, err := newSink(t.Context(), e.Conn, e.Blocks, g, "", make(chan struct{}, 1))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"weir/eventlog"
 )
@@ -15,17 +18,63 @@ type portion struct {
 	from    int64 // offset of what is not folded yet
 	next    int64 // offset after the portion
 	lagging bool  // there is more in the log
-	held    int64 // bytes taken from the shared memory
 }
 
 // pending is a block on its way to the tables.
 type pending struct {
 	*folding
-	held int64
+	turned bool // the partition's turn goes with it until it is written
+}
+
+// turn is a partition's share of the memory that lagging partitions may use: that
+// of one block. Few partitions at a time have one, so that each fills its block,
+// instead of all of them waiting for each other with blocks half full.
+type turn struct {
+	all  *semaphore.Weighted
+	mu   sync.Mutex
+	held bool
+}
+
+// take waits for a turn unless the partition has one.
+func (t *turn) take(ctx context.Context) error {
+	t.mu.Lock()
+	held := t.held
+	t.mu.Unlock()
+	if held {
+		return nil
+	}
+	if err := t.all.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.held = true
+	t.mu.Unlock()
+	return nil
+}
+
+// handOver gives the turn to a block; false when there is none.
+func (t *turn) handOver() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	held := t.held
+	t.held = false
+	return held
+}
+
+// end gives back a turn that no block took over.
+func (t *turn) end() {
+	if t.handOver() {
+		t.all.Release(1)
+	}
+}
+
+// laggingFetch is how much a lagging partition asks for.
+func (p *Projector) laggingFetch() int {
+	return max(liveFetch, min(laggingFetch, fetchedAhead/int(max(1, p.streams.Load()))))
 }
 
 // fetch reads ahead, with small requests at the end of the log and large ones,
-// which share a bounded memory, behind it.
+// for which it takes turns with others, behind it.
 func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) error {
 	lagging, reached := false, false
 	following := continuing(f.last)
@@ -37,10 +86,10 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 		if f.building {
 			f.projector.pressure.giveWay(ctx)
 		}
-		size, held := liveFetch, int64(0)
+		size := liveFetch
 		if lagging {
-			size, held = laggingFetch, 2*laggingFetch
-			if err := f.projector.memory.Acquire(ctx, held); err != nil {
+			size = f.projector.laggingFetch()
+			if err := f.turn.take(ctx); err != nil {
 				return err
 			}
 		}
@@ -50,7 +99,6 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 			err = following.check(ctx, f.projector.cfg.Log, f.tp, began, chunk)
 		}
 		if err != nil {
-			f.projector.memory.Release(held)
 			return err
 		}
 		if !reached {
@@ -59,7 +107,6 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 		}
 		lagging = chunk.Next < chunk.HighWatermark
 		if chunk.Next == from {
-			f.projector.memory.Release(held)
 			if f.end != noEnd && chunk.HighWatermark < f.end {
 				return fmt.Errorf("%w: %s partition %d is to be folded up to offset %d and ends at %d", eventlog.ErrPastEnd, f.tp.Topic, f.tp.Partition, f.end, chunk.HighWatermark)
 			}
@@ -73,9 +120,8 @@ func (f *partition) fetch(ctx context.Context, from int64, to chan<- portion) er
 		}
 		from = chunk.Next
 		select {
-		case to <- portion{records: chunk.Records, next: chunk.Next, lagging: lagging, held: held}:
+		case to <- portion{records: chunk.Records, next: chunk.Next, lagging: lagging}:
 		case <-ctx.Done():
-			f.projector.memory.Release(held)
 			return ctx.Err()
 		}
 	}
@@ -89,7 +135,6 @@ func (f *partition) collect(ctx context.Context, from int64, fetched <-chan port
 	defer close(full)
 	var rest portion   // of the last portion, what did not fit into its block
 	var last time.Time // when the block before was handed over
-	defer func() { f.projector.memory.Release(rest.held) }()
 	for {
 		var block *pending
 		select {
@@ -129,6 +174,7 @@ func (f *partition) fill(ctx context.Context, block *pending, rest *portion, las
 		}
 		if ready {
 			out = full
+			block.turned = block.turned || f.turn.handOver()
 		}
 		select {
 		case next, more := <-in:
@@ -154,8 +200,7 @@ func (f *partition) isFull(block *pending) bool {
 	return block.records >= f.projector.cfg.BlockRecords || block.bytes >= f.projector.cfg.BlockBytes
 }
 
-// take folds as much of a portion as the block has room for. Who takes the last
-// of it takes over its memory.
+// take folds as much of a portion as the block has room for.
 func (f *partition) take(block *pending, rest *portion) {
 	room := f.projector.cfg.BlockRecords - block.records
 	if len(rest.records) > room {
@@ -165,7 +210,6 @@ func (f *partition) take(block *pending, rest *portion) {
 		return
 	}
 	block.add(rest.records, rest.next)
-	block.held += rest.held
 	*rest = portion{from: rest.next, lagging: rest.lagging}
 }
 
@@ -198,18 +242,11 @@ func (f *partition) writeAll(ctx context.Context, full <-chan *pending, free cha
 	}
 }
 
-// drop gives back the memory a block holds.
+// drop empties a block and ends its turn.
 func (f *partition) drop(block *pending) {
-	f.projector.memory.Release(block.held)
-	block.held = 0
 	block.begin(block.to)
-}
-
-// release gives back what was still between the stages when they stopped.
-func (f *partition) release(fetched <-chan portion) {
-	select {
-	case p := <-fetched:
-		f.projector.memory.Release(p.held)
-	default:
+	if block.turned {
+		block.turned = false
+		f.turn.all.Release(1)
 	}
 }

@@ -133,7 +133,7 @@ func readSums(t testing.TB, e *foldtest.Engines) sums {
 func newProjector(t testing.TB, e *foldtest.Engines, partitions int) *Projector {
 	t.Helper()
 	p, err := New(Config{
-		Log: e.Open(t, partitions), ClickHouse: e.Conn, Projections: []Projection{tallyProjection()},
+		Log: e.Open(t, partitions), ClickHouse: e.Conn, Blocks: e.Blocks, Projections: []Projection{tallyProjection()},
 		BlockRecords: 70, Linger: 20 * time.Millisecond, Logger: testLogger(t),
 	})
 	if err != nil {

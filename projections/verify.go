@@ -176,7 +176,7 @@ func (v *verifying) cloneQuarantine(ctx context.Context, clones string) error {
 // fold folds the log from the first offsets up to v.at into the scratch tables.
 func (v *verifying) fold(ctx context.Context, done func(folded, of int64)) (int64, error) {
 	p := v.projector
-	target, err := newSink(ctx, p.cfg.ClickHouse, v.live.Generation, v.suffix, p.spare)
+	target, err := newSink(ctx, p.cfg.ClickHouse, p.cfg.Blocks, v.live.Generation, v.suffix, p.spare)
 	if err != nil {
 		return 0, err
 	}

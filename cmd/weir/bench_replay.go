@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -17,26 +19,38 @@ import (
 	"weir/eventlog"
 	"weir/internal/clickhouse"
 	"weir/internal/load"
+	"weir/internal/native"
 	"weir/projections"
 	"weir/readmodel"
+	"weir/readmodel/tables"
 	"weir/schemas"
 )
 
 // benchReplayCmd measures how fast projections fold a log that is there already. The broker and
 // ClickHouse are processes of their own; the projector is this process.
 type benchReplayCmd struct {
-	Events      int      `help:"Events of each type that is appended: log, error, webhook, cost." default:"200000"`
+	Events      int      `help:"Events of each type that is appended: log, error, webhook, cost." default:"393216"`
 	Only        []string `name:"projection" help:"Projections to measure; without any: history, errorgroups, deliveries, costs." placeholder:"NAME,…"`
-	KafkaEngine bool     `help:"Measure ClickHouse's own Kafka table engine with a materialized view on the same records, too."`
+	KafkaEngine bool     `help:"Measure ClickHouse's own Kafka table engine with materialized views on the same records and broker, too."`
+	Runs        int      `help:"Runs of each, in turn; the medians are reported beside them." default:"1"`
+	Out         string   `help:"File for the table, Markdown; needs --kafka-engine." placeholder:"FILE"`
 	Cache       string   `help:"Cache folder of the fetched ClickHouse engine." env:"WEIR_CACHE_DIR" default:"${cache_dir}" placeholder:"DIR"`
 	Program     string   `name:"clickhouse-program" help:"clickhouse program to run." env:"WEIR_CLICKHOUSE_PROGRAM" placeholder:"PATH"`
 	Profile     string   `name:"cpuprofile" help:"File for a CPU profile of the projector." placeholder:"FILE"`
 	JSON        bool     `name:"json" help:"Print each measurement as a JSON line."`
 }
 
-// replayReport is one measurement.
+// What filled the read model.
+const (
+	engineWeir  = "weir"
+	engineKafka = "kafka_engine"
+)
+
+// replayReport is one measurement, or the median of several.
 type replayReport struct {
-	Subject          string  `json:"subject"` // a projection, or kafka_engine
+	Projection       string  `json:"projection"`
+	Engine           string  `json:"engine"` // weir, or kafka_engine for ClickHouse by itself
+	Median           bool    `json:"median,omitempty"`
 	Records          int64   `json:"records"`
 	Seconds          float64 `json:"seconds"`
 	RecordsPerSecond float64 `json:"records_per_second"`
@@ -44,24 +58,42 @@ type replayReport struct {
 	// CPU-seconds per million records.
 	ProjectorCPU  float64 `json:"projector_cpu_seconds_per_million"`
 	ClickHouseCPU float64 `json:"clickhouse_cpu_seconds_per_million"`
+	BrokerCPU     float64 `json:"broker_cpu_seconds_per_million"`
 }
+
+// of is the report when only so many of its records had arrived by the time it was taken.
+func (r replayReport) of(records int64) replayReport {
+	share := float64(records) / float64(r.Records)
+	r.Records = records
+	r.RecordsPerSecond, r.MBPerSecond = r.RecordsPerSecond*share, r.MBPerSecond*share
+	r.ProjectorCPU, r.ClickHouseCPU, r.BrokerCPU = r.ProjectorCPU/share, r.ClickHouseCPU/share, r.BrokerCPU/share
+	return r
+}
+
+// cpu is of the projector and ClickHouse together.
+func (r replayReport) cpu() float64 { return r.ProjectorCPU + r.ClickHouseCPU }
 
 // replayTypes are the types that are appended.
 var replayTypes = []schemas.Type{schemas.Log, schemas.Error, schemas.Webhook, schemas.Cost}
 
 // replayStand is what replays run on.
 type replayStand struct {
-	folder string
-	broker *benchProcess
-	log    *eventlog.Log
-	engine *clickhouse.Server
-	conn   driver.Conn
-	bytes  map[string]int64 // of record values, by topic
+	folder    string
+	broker    *benchProcess
+	log       *eventlog.Log
+	engine    *clickhouse.Server
+	conn      driver.Conn
+	blocks    *native.Pool
+	bytes     map[string]int64 // of record values, by topic
+	kafkaRuns int
 }
 
 func (c *benchReplayCmd) Run(ctx context.Context, t *terminal) error {
-	if c.Events < 1000 {
-		return usagef("--events must be at least 1000")
+	if least := 4 * kafkaEngineBlock; c.Events < 1000 || c.KafkaEngine && c.Events < least || c.Runs < 1 {
+		return usagef("--runs must be at least 1, --events at least 1000, and %d with --kafka-engine", least)
+	}
+	if c.Out != "" && !c.KafkaEngine {
+		return usagef("--out needs --kafka-engine")
 	}
 	if len(c.Only) == 0 {
 		c.Only = []string{readmodel.History, readmodel.ErrorGroups, readmodel.Deliveries, readmodel.Costs}
@@ -71,32 +103,67 @@ func (c *benchReplayCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	t.notef("appending %d events of %d types\n", c.Events, len(replayTypes))
+	t.notef("appending %d events of each of %d types\n", c.Events, len(replayTypes))
 	if err := s.fill(ctx, c.Events); err != nil {
 		return err
 	}
-	return profiled(c.Profile, func() error {
-		if c.KafkaEngine {
-			report, err := s.kafkaEngine(ctx, int64(c.Events))
-			if err != nil {
-				return fmt.Errorf("ClickHouse's Kafka engine: %w", err)
+	return profiled(c.Profile, func() error { return c.all(ctx, t, s) })
+}
+
+// all measures in turn, so that what else the machine does falls on all, and every other time the other way round.
+func (c *benchReplayCmd) all(ctx context.Context, t *terminal, s *replayStand) error {
+	runs := map[[2]string][]replayReport{}
+	for n := range c.Runs {
+		for _, name := range c.Only {
+			engines := []string{engineWeir, engineKafka}
+			if n%2 == 1 {
+				slices.Reverse(engines)
 			}
-			c.show(t, report)
-		}
-		for _, projection := range allProjections() {
-			for _, name := range c.Only {
-				if name != projection.Name {
+			for _, engine := range engines {
+				report, err := c.once(ctx, s, name, engine)
+				if errors.Is(err, errNoKafkaEngine) {
 					continue
 				}
-				report, err := s.replay(ctx, projection)
 				if err != nil {
-					return fmt.Errorf("replay of %s: %w", name, err)
+					return fmt.Errorf("replay of %s by %s: %w", name, engine, err)
 				}
 				c.show(t, report)
+				runs[[2]string{name, engine}] = append(runs[[2]string{name, engine}], report)
 			}
 		}
+	}
+	medians := map[[2]string]replayReport{}
+	for of, reports := range runs {
+		medians[of] = medianReplay(reports)
+	}
+	if c.Runs > 1 {
+		for _, name := range c.Only {
+			for _, engine := range []string{engineWeir, engineKafka} {
+				if m, ok := medians[[2]string{name, engine}]; ok {
+					c.show(t, m)
+				}
+			}
+		}
+	}
+	if c.Out == "" {
 		return nil
-	})
+	}
+	return writeSection(c.Out, "replay", replayTable(medians, c))
+}
+
+func (c *benchReplayCmd) once(ctx context.Context, s *replayStand, name, engine string) (replayReport, error) {
+	if engine == engineKafka {
+		if !c.KafkaEngine {
+			return replayReport{}, errNoKafkaEngine
+		}
+		return s.kafkaEngine(ctx, name)
+	}
+	for _, projection := range allProjections() {
+		if projection.Name == name {
+			return s.replay(ctx, projection)
+		}
+	}
+	return replayReport{}, usagef("there is no projection %s", name)
 }
 
 func (c *benchReplayCmd) show(t *terminal, r replayReport) {
@@ -104,8 +171,12 @@ func (c *benchReplayCmd) show(t *terminal, r replayReport) {
 		_ = t.json(r)
 		return
 	}
-	t.printf("%-13s %9.0f records/s %7.1f MB/s   CPU-seconds per million: projector %.2f, ClickHouse %.2f   (%d records, %.1f s)\n",
-		r.Subject, r.RecordsPerSecond, r.MBPerSecond, r.ProjectorCPU, r.ClickHouseCPU, r.Records, r.Seconds)
+	what := r.Engine
+	if r.Median {
+		what += " (median)"
+	}
+	t.printf("%-12s %-21s %9.0f records/s %6.1f MB/s   CPU-seconds per million: projector %.2f, ClickHouse %.2f, broker %.2f   (%d records, %.1f s)\n",
+		r.Projection, what, r.RecordsPerSecond, r.MBPerSecond, r.ProjectorCPU, r.ClickHouseCPU, r.BrokerCPU, r.Records, r.Seconds)
 }
 
 func (c *benchReplayCmd) start(ctx context.Context) (*replayStand, error) {
@@ -129,6 +200,7 @@ func (c *benchReplayCmd) start(ctx context.Context) (*replayStand, error) {
 		return s, err
 	}
 	at := s.engine.Access()
+	s.blocks = native.Open(native.Config{Addrs: []string{at.Addr}, Database: "default", Username: at.User, Password: at.Password})
 	s.conn, err = readmodel.Connect(readmodel.ConnectConfig{
 		Addrs: []string{at.Addr}, Database: "default", Username: at.User, Password: at.Password, MaxConns: projectorConns, ReadTimeout: projections.AnswerTimeout,
 	})
@@ -140,6 +212,9 @@ func (s *replayStand) close() {
 	defer cancel()
 	if s.conn != nil {
 		_ = s.conn.Close()
+	}
+	if s.blocks != nil {
+		s.blocks.Close()
 	}
 	if s.engine != nil {
 		_ = s.engine.Close(ctx)
@@ -186,15 +261,20 @@ func (s *replayStand) fill(ctx context.Context, events int) error {
 	return nil
 }
 
-// replay folds a projection's topics from their first offsets to their ends.
+// replay folds a projection's topics from their first offsets to their ends, into fresh tables.
 func (s *replayStand) replay(ctx context.Context, projection projections.Projection) (replayReport, error) {
 	until, records, bytes, err := s.ends(ctx, projection.Topics)
 	if err != nil {
 		return replayReport{}, err
 	}
+	for _, table := range projection.Tables {
+		if err := s.conn.Exec(ctx, tables.Drop(table.Name)); err != nil {
+			return replayReport{}, err
+		}
+	}
 	quiet := slog.New(slog.DiscardHandler)
 	watched := []projections.Projection{projection}
-	projector, err := projections.New(projections.Config{Log: s.log, ClickHouse: s.conn, Projections: watched, Logger: quiet})
+	projector, err := projections.New(projections.Config{Log: s.log, ClickHouse: s.conn, Blocks: s.blocks, Projections: watched, Logger: quiet})
 	if err != nil {
 		return replayReport{}, err
 	}
@@ -227,10 +307,10 @@ func (s *replayStand) ends(ctx context.Context, topics []string) (until eventlog
 	return until, records, bytes, nil
 }
 
-// measure times run and reads the processor time of both processes around it.
-func (s *replayStand) measure(subject string, records, bytes int64, run func() error) (replayReport, error) {
+// measure times run and reads the processor time of all processes around it.
+func (s *replayStand) measure(projection string, records, bytes int64, run func() error) (replayReport, error) {
 	runtime.GC()
-	own, engine, err := s.cpu()
+	before, err := s.cpu()
 	if err != nil {
 		return replayReport{}, err
 	}
@@ -239,19 +319,21 @@ func (s *replayStand) measure(subject string, records, bytes int64, run func() e
 		return replayReport{}, err
 	}
 	seconds := time.Since(began).Seconds()
-	ownAfter, engineAfter, err := s.cpu()
-	millions := float64(records) / 1e6
+	after, err := s.cpu()
+	perMillion := func(i int) float64 { return (after[i] - before[i]).Seconds() / (float64(records) / 1e6) }
 	return replayReport{
-		Subject: subject, Records: records, Seconds: seconds,
+		Projection: projection, Engine: engineWeir, Records: records, Seconds: seconds,
 		RecordsPerSecond: float64(records) / seconds, MBPerSecond: float64(bytes) / 1e6 / seconds,
-		ProjectorCPU: (ownAfter - own).Seconds() / millions, ClickHouseCPU: (engineAfter - engine).Seconds() / millions,
+		ProjectorCPU: perMillion(0), ClickHouseCPU: perMillion(1), BrokerCPU: perMillion(2),
 	}, err
 }
 
-func (s *replayStand) cpu() (own, engine time.Duration, err error) {
-	if own, err = load.ProcessCPU(os.Getpid()); err != nil {
-		return 0, 0, err
+// cpu is what the projector, ClickHouse and the broker have used.
+func (s *replayStand) cpu() (used [3]time.Duration, err error) {
+	for i, pid := range []int{os.Getpid(), s.engine.PID(), s.broker.pid} {
+		if used[i], err = load.ProcessCPU(pid); err != nil {
+			return used, err
+		}
 	}
-	engine, err = load.ProcessCPU(s.engine.PID())
-	return own, engine, err
+	return used, nil
 }

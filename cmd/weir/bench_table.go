@@ -68,7 +68,7 @@ func (c *benchTableCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Out == "" {
 		return nil
 	}
-	return os.WriteFile(c.Out, []byte(text), 0o644)
+	return writeSection(c.Out, "gateway", text)
 }
 
 // measure runs a case on both, in turn, so that what else the machine does falls on both.

@@ -63,8 +63,10 @@ func (p *portal) liveOlderAlgorithm(ctx context.Context, conn driver.Conn) (proj
 
 // foldOlderAlgorithm folds until the tables are of another version or ctx ends.
 func (p *portal) foldOlderAlgorithm(ctx context.Context, conn driver.Conn, older projections.Projection) {
+	blocks := openBlocks(p.clickHouse())
+	defer blocks.Close()
 	projector, err := projections.New(projections.Config{
-		Log: p.log, ClickHouse: conn, Projections: []projections.Projection{older},
+		Log: p.log, ClickHouse: conn, Blocks: blocks, Projections: []projections.Projection{older},
 		Tables: tables.Options{Fsync: p.engine != nil}, Logger: p.logger,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"weir/internal/native"
 	"weir/projections"
 	"weir/projections/costs"
 	"weir/projections/deliveries"
@@ -36,7 +37,7 @@ func (p *portal) startProject() error {
 		return err
 	}
 	projector, err := projections.New(projections.Config{
-		Log: p.log, ClickHouse: conn, Projections: allProjections(),
+		Log: p.log, ClickHouse: conn, Blocks: p.blockPool(), Projections: allProjections(),
 		Tables: p.tableOptions(),
 		Logger: p.logger, Registerer: p.registry,
 	})
@@ -69,6 +70,17 @@ func (p *portal) patientPool(conns int, readTimeout time.Duration) (driver.Conn,
 	}
 	p.parts.Push("clickhouse connections", func(context.Context) error { return conn.Close() })
 	return conn, nil
+}
+
+// blockPool inserts blocks into the read models' database.
+func (p *portal) blockPool() *native.Pool {
+	pool := openBlocks(p.clickHouse())
+	p.parts.Push("clickhouse inserts", func(context.Context) error { pool.Close(); return nil })
+	return pool
+}
+
+func openBlocks(at readmodel.ConnectConfig) *native.Pool {
+	return native.Open(native.Config{Addrs: at.Addrs, Database: at.Database, Username: at.Username, Password: at.Password, Dial: at.Dial})
 }
 
 // awaitDatabase makes the database and tries until ClickHouse has taken it; false when ctx ended first.

@@ -97,7 +97,7 @@ func TestEnginesExact(t *testing.T) {
 		ends = append(ends, e.Append(t, eventlog.EventsTopic(schemas.Cost), p, "prj_1", foldtest.Received, values[p]...))
 	}
 	p, err := projections.New(projections.Config{
-		Log: e.Log, ClickHouse: e.Conn, Projections: []projections.Projection{Projection()},
+		Log: e.Log, ClickHouse: e.Conn, Blocks: e.Blocks, Projections: []projections.Projection{Projection()},
 		BlockRecords: 300, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func BenchmarkReplay(b *testing.B) {
 		end = e.Append(b, topic, 0, fmt.Sprint("prj_", n%7), time.Now(), batch[:min(len(batch), b.N-n)]...)
 	}
 	p, err := projections.New(projections.Config{
-		Log: e.Log, ClickHouse: e.Conn, Projections: []projections.Projection{Projection()}, Logger: slog.New(slog.DiscardHandler),
+		Log: e.Log, ClickHouse: e.Conn, Blocks: e.Blocks, Projections: []projections.Projection{Projection()}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -123,7 +123,7 @@ func TestEnginesAnyOrder(t *testing.T) {
 			end = eventlog.Position{Topic: eventlog.EventsTopic(schemas.Webhook), Next: first + 1}
 		}
 		p, err := projections.New(projections.Config{
-			Log: e.Log, ClickHouse: e.Conn, Projections: []projections.Projection{Projection()}, BlockRecords: 1, Logger: slog.New(slog.DiscardHandler),
+			Log: e.Log, ClickHouse: e.Conn, Blocks: e.Blocks, Projections: []projections.Projection{Projection()}, BlockRecords: 1, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -95,6 +95,7 @@ type fold struct {
 
 	grouping grouping.Version
 	others   []grouping.Version
+	memo     *memo
 }
 
 func newFold(chosen grouping.Version, others []grouping.Version) *fold {
@@ -105,8 +106,12 @@ func newFold(chosen grouping.Version, others []grouping.Version) *fold {
 		groups:   groupRows{at: map[groupKey]int{}, explain: chosen.Explain},
 		hours:    hourRows{at: map[hourKey]int{}},
 		facets:   facetRows{at: map[facetKey]int{}},
+		memo:     newMemo(),
 	}
-	f.visit = f.fields.member
+	f.visit = func(name, value []byte) bool {
+		f.memo.member(name, value)
+		return f.fields.member(name, value)
+	}
 	return f
 }
 
@@ -136,30 +141,47 @@ func (f *fold) Add(r *eventlog.Record) error {
 		return errNoProject
 	}
 	f.fields.reset(&f.arena)
+	f.memo.begin(r.Key)
 	if err := schemas.Members(e.Data, f.visit); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	f.fields.finish()
 	project := projections.Text(r.Key)
-	payload, err := grouping.ParsePayload(e.Data)
-	if err != nil {
-		return fmt.Errorf("data: %w", err)
+	group := f.memo.find()
+	if group == nil {
+		if group, err = f.group(project, e.Data); err != nil {
+			return fmt.Errorf("data: %w", err)
+		}
+		f.memo.keep(group)
 	}
-	group := f.grouping.Group(project, payload)
 	id := r.EventID()
 	o := occurrence{
-		fields: &f.fields, group: groupKey{project, group.Fingerprint}, eventID: f.arena.Add(id[:]),
-		ts: e.TS, received: r.Time, latestAt: latestAt(e.TS, r.Time), name: group.Name, culprit: group.Culprit,
+		fields: &f.fields, group: groupKey{project, group.fingerprint}, eventID: f.arena.Add(id[:]),
+		ts: e.TS, received: r.Time, latestAt: latestAt(e.TS, r.Time), name: group.name, culprit: group.culprit,
 		message: f.fields.message, data: e.Data, partition: uint32(r.Partition), offset: r.Offset,
 	}
 	if o.message == "" {
-		o.message = group.Message
+		o.message = group.message
 	}
-	f.add(&o, f.arena.Add(group.Fingerprint[:]))
-	for _, other := range f.others {
-		f.aliases.add(o.group, other.Group(project, payload).Fingerprint)
+	f.add(&o)
+	for _, other := range group.others {
+		f.aliases.add(o.group, other)
 	}
 	return nil
+}
+
+// group asks the grouping.
+func (f *fold) group(project string, data []byte) (*grouped, error) {
+	payload, err := grouping.ParsePayload(data)
+	if err != nil {
+		return nil, err
+	}
+	r := f.grouping.Group(project, payload)
+	g := &grouped{fingerprint: r.Fingerprint, name: r.Name, culprit: r.Culprit, message: r.Message}
+	for _, other := range f.others {
+		g.others = append(g.others, other.Group(project, payload).Fingerprint)
+	}
+	return g, nil
 }
 
 // latestAt is the latest moment at which an event can have happened: a time of
@@ -180,14 +202,14 @@ func latestAt(ts, received time.Time) time.Time {
 	return end
 }
 
-func (f *fold) add(o *occurrence, fingerprint string) {
+func (f *fold) add(o *occurrence) {
 	f.groups.add(o)
 	f.hours.add(o)
 	f.facets.add(o, tables.FacetRelease, o.release)
 	f.facets.add(o, tables.FacetEnvironment, o.environment)
 	f.facets.add(o, tables.FacetService, o.service)
 	f.releases.add(o)
-	f.occurrences.add(o, fingerprint)
+	f.occurrences.add(o)
 }
 
 func (f *fold) Blocks() []projections.Block {
@@ -202,7 +224,7 @@ func (f *fold) Reset() {
 	f.groups.reset()
 	f.hours.reset()
 	f.facets.reset()
-	f.occurrences = occurrenceRows{}
+	f.occurrences.reset()
 	f.releases.reset()
 	f.aliases.reset()
 }

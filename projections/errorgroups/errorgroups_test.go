@@ -115,7 +115,7 @@ func TestEnginesAnyOrder(t *testing.T) {
 			shuffled = shuffled[50:]
 		}
 		p, err := projections.New(projections.Config{
-			Log: e.Log, ClickHouse: e.Conn, Projections: []projections.Projection{Projection()}, BlockRecords: block, Logger: slog.New(slog.DiscardHandler),
+			Log: e.Log, ClickHouse: e.Conn, Blocks: e.Blocks, Projections: []projections.Projection{Projection()}, BlockRecords: block, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func TestAnotherAlgorithmBesideTheLiveOne(t *testing.T) {
 	defer stop()
 	run := func(p projections.Projection) {
 		projector, err := projections.New(projections.Config{
-			Log: e.Log, ClickHouse: e.Conn, Projections: []projections.Projection{p}, Logger: slog.New(slog.DiscardHandler),
+			Log: e.Log, ClickHouse: e.Conn, Blocks: e.Blocks, Projections: []projections.Projection{p}, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
 			t.Error(err)

@@ -3,6 +3,7 @@ package errorgroups
 import (
 	"time"
 
+	"weir/internal/native"
 	"weir/projections"
 	"weir/projections/errorgroups/releases"
 	"weir/readmodel/tables"
@@ -125,32 +126,32 @@ func (f *facetRows) reset() {
 
 // occurrenceRows are the columns of tables.ErrorOccurrences.
 type occurrenceRows struct {
-	project, fingerprint          []string
-	ts                            []time.Time
-	eventID                       []string
-	received                      []time.Time
-	name, message, culprit        []string
-	release, environment, service []string
-	stack, request, metadata      []string
+	fingerprint, eventID          native.Fixed
+	ts                            native.Nanos
+	received                      native.Millis
+	project, name, message        native.Strings
+	culprit                       native.Strings
+	release, environment, service native.Strings
+	stack, request, metadata      native.Strings
 	partition                     []uint32
 	offset                        []int64
 }
 
-func (t *occurrenceRows) add(o *occurrence, fingerprint string) {
-	t.project = append(t.project, o.group.project)
-	t.fingerprint = append(t.fingerprint, fingerprint)
-	t.ts = append(t.ts, o.ts)
-	t.eventID = append(t.eventID, o.eventID)
-	t.received = append(t.received, o.received)
-	t.name = append(t.name, o.name)
-	t.message = append(t.message, o.message)
-	t.culprit = append(t.culprit, o.culprit)
-	t.release = append(t.release, o.release)
-	t.environment = append(t.environment, o.environment)
-	t.service = append(t.service, o.service)
-	t.stack = append(t.stack, o.stack)
-	t.request = append(t.request, o.request)
-	t.metadata = append(t.metadata, o.metadata)
+func (t *occurrenceRows) add(o *occurrence) {
+	t.project.AppendString(o.group.project)
+	t.fingerprint.Append(o.group.fingerprint)
+	t.ts.Append(o.ts)
+	t.eventID.Append([16]byte([]byte(o.eventID)))
+	t.received.Append(o.received)
+	t.name.AppendString(o.name)
+	t.message.AppendString(o.message)
+	t.culprit.AppendString(o.culprit)
+	t.release.AppendString(o.release)
+	t.environment.AppendString(o.environment)
+	t.service.AppendString(o.service)
+	t.stack.AppendString(o.stack)
+	t.request.AppendString(o.request)
+	t.metadata.AppendString(o.metadata)
 	t.partition = append(t.partition, o.partition)
 	t.offset = append(t.offset, o.offset)
 }
@@ -159,9 +160,20 @@ func (t *occurrenceRows) block() projections.Block {
 	return projections.Block{
 		Table: tables.ErrorOccurrences(),
 		Columns: []any{
-			t.project, t.fingerprint, t.ts, t.eventID, t.received, t.name, t.message, t.culprit,
-			t.release, t.environment, t.service, t.stack, t.request, t.metadata, t.partition, t.offset,
+			&t.project, &t.fingerprint, t.ts, &t.eventID, t.received, &t.name, &t.message, &t.culprit,
+			&t.release, &t.environment, &t.service, &t.stack, &t.request, &t.metadata, t.partition, t.offset,
 		},
-		Rows: len(t.project),
+		Rows: len(t.offset),
 	}
+}
+
+func (t *occurrenceRows) reset() {
+	for _, text := range []*native.Strings{
+		&t.project, &t.name, &t.message, &t.culprit, &t.release, &t.environment, &t.service, &t.stack, &t.request, &t.metadata,
+	} {
+		text.Reset()
+	}
+	t.fingerprint.Reset()
+	t.eventID.Reset()
+	t.ts, t.received, t.partition, t.offset = t.ts[:0], t.received[:0], t.partition[:0], t.offset[:0]
 }

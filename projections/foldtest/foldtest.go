@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"weir/internal/broker"
 	engine "weir/internal/clickhouse"
 	"weir/internal/clickhouse/chtest"
+	"weir/internal/native"
 	"weir/schemas"
 )
 
@@ -54,6 +56,15 @@ func Rows(names []string, columns []any) []map[string]any {
 	if len(names) != len(columns) {
 		panic(fmt.Sprintf("%d columns for %d names", len(columns), len(names)))
 	}
+	columns = slices.Clone(columns)
+	for c := range columns {
+		switch sent := columns[c].(type) {
+		case interface{ Values() []string }:
+			columns[c] = sent.Values()
+		case interface{ Values() []time.Time }:
+			columns[c] = sent.Values()
+		}
+	}
 	rows := make([]map[string]any, reflect.ValueOf(columns[0]).Len())
 	for i := range rows {
 		rows[i] = map[string]any{}
@@ -71,6 +82,7 @@ type Engines struct {
 	ClickHouse engine.Access
 	Database   string
 	Conn       driver.Conn
+	Blocks     *native.Pool
 }
 
 // Start starts the engines; they end with the test. Topics of events have the
@@ -92,7 +104,7 @@ func StartOn(t testing.TB, partitions int, at engine.Access, database string) *E
 	t.Cleanup(b.Close)
 	e := &Engines{Broker: b, ClickHouse: at, Database: database}
 	e.Log = e.Open(t, partitions)
-	e.Conn = Connect(t, at, database)
+	e.Conn, e.Blocks = Connect(t, at, database), Blocks(t, at, database)
 	return e
 }
 
@@ -131,6 +143,13 @@ func Connect(t testing.TB, at engine.Access, database string) driver.Conn {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
+}
+
+// Blocks opens what inserts into one database.
+func Blocks(t testing.TB, at engine.Access, database string) *native.Pool {
+	pool := native.Open(native.Config{Addrs: []string{at.Addr}, Database: database, Username: at.User, Password: at.Password})
+	t.Cleanup(pool.Close)
+	return pool
 }
 
 // Append appends values to one partition as one request and returns the position

@@ -5,9 +5,9 @@ package history
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"weir/eventlog"
+	"weir/internal/native"
 	"weir/projections"
 	"weir/readmodel/tables"
 	"weir/schemas"
@@ -48,15 +48,17 @@ func codes() map[schemas.Type]int8 {
 	return byType
 }
 
-// fold keeps the columns of tables.Events; strings point into the records and,
-// for event ids and extra members, into the arena.
+// fold keeps the columns of tables.Events as they are sent: nothing in them points
+// into a record.
 type fold struct {
-	arena                    projections.Arena
-	id, project, data, extra []string
-	kind                     []int8
-	ts, received             []time.Time
-	partition                []uint32
-	offset                   []int64
+	id                   native.Fixed
+	project, data, extra native.Strings
+	kind                 []int8
+	ts                   native.Nanos
+	received             native.Millis
+	partition            []uint32
+	offset               []int64
+	scratch              []byte
 }
 
 func (f *fold) Add(r *eventlog.Record) error {
@@ -71,18 +73,17 @@ func (f *fold) Add(r *eventlog.Record) error {
 	if !ok {
 		return fmt.Errorf("the events table has no code for type %s", e.Type)
 	}
-	extra := ""
+	f.scratch = f.scratch[:0]
 	if e.HasExtra() {
-		extra = f.arena.Grow(e.AppendExtra)
+		f.scratch = e.AppendExtra(f.scratch)
 	}
-	id := r.EventID()
-	f.id = append(f.id, f.arena.Add(id[:]))
-	f.project = append(f.project, projections.Text(r.Key))
+	f.id.Append(r.EventID())
+	f.project.Append(r.Key)
 	f.kind = append(f.kind, code)
-	f.ts = append(f.ts, e.TS)
-	f.received = append(f.received, r.Time)
-	f.data = append(f.data, projections.Text(e.Data))
-	f.extra = append(f.extra, extra)
+	f.ts.Append(e.TS)
+	f.received.Append(r.Time)
+	f.data.Append(e.Data)
+	f.extra.Append(f.scratch)
 	f.partition = append(f.partition, uint32(r.Partition))
 	f.offset = append(f.offset, r.Offset)
 	return nil
@@ -91,20 +92,16 @@ func (f *fold) Add(r *eventlog.Record) error {
 func (f *fold) Blocks() []projections.Block {
 	return []projections.Block{{
 		Table:   tables.Events(),
-		Columns: []any{f.id, f.project, f.kind, f.ts, f.received, f.data, f.extra, f.partition, f.offset},
-		Rows:    len(f.id),
+		Columns: []any{&f.id, &f.project, f.kind, f.ts, f.received, &f.data, &f.extra, f.partition, f.offset},
+		Rows:    f.id.Rows(),
 	}}
 }
 
 func (f *fold) Reset() {
-	f.arena.Reset()
-	f.id, f.project, f.data, f.extra = clean(f.id), clean(f.project), clean(f.data), clean(f.extra)
+	f.id.Reset()
+	f.project.Reset()
+	f.data.Reset()
+	f.extra.Reset()
 	f.kind, f.ts, f.received = f.kind[:0], f.ts[:0], f.received[:0]
 	f.partition, f.offset = f.partition[:0], f.offset[:0]
-}
-
-// clean empties a column and lets go of what its strings point to.
-func clean(column []string) []string {
-	clear(column)
-	return column[:0]
 }

@@ -71,7 +71,7 @@ func TestEngines(t *testing.T) {
 		want = append(want, "prj_1 | "+kind.String()+` | 2026-11-21 09:00:00.500000000 | {"x":"`+kind.String()+`"}`)
 	}
 	p, err := projections.New(projections.Config{
-		Log: e.Log, ClickHouse: e.Conn, Projections: []projections.Projection{Projection()}, Logger: slog.New(slog.DiscardHandler),
+		Log: e.Log, ClickHouse: e.Conn, Blocks: e.Blocks, Projections: []projections.Projection{Projection()}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

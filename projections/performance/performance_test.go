@@ -89,7 +89,7 @@ func TestEngines(t *testing.T) {
 	}
 	all := []projections.Projection{Projection()}
 	p, err := projections.New(projections.Config{
-		Log: e.Log, ClickHouse: e.Conn, Projections: all, BlockRecords: 150, Logger: slog.New(slog.DiscardHandler),
+		Log: e.Log, ClickHouse: e.Conn, Blocks: e.Blocks, Projections: all, BlockRecords: 150, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

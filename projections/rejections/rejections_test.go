@@ -92,7 +92,7 @@ func TestEngines(t *testing.T) {
 		ends = append(ends, e.Append(t, eventlog.RejectionsTopic, p, "prj_1", foldtest.Received, values...))
 	}
 	p, err := projections.New(projections.Config{
-		Log: e.Log, ClickHouse: e.Conn, Projections: []projections.Projection{Projection()},
+		Log: e.Log, ClickHouse: e.Conn, Blocks: e.Blocks, Projections: []projections.Projection{Projection()},
 		BlockRecords: 150, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

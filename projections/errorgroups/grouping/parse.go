@@ -23,7 +23,20 @@ func ParsePayload(data []byte) (Payload, error) {
 	return p, nil
 }
 
-// set takes one member of the payload. What only helps grouping is kept in the metadata too.
+// Reads reports whether a member of that name can decide the group: data that differs only in
+// others is of the same group and has the same name, message and culprit.
+func Reads(name string) bool {
+	switch name {
+	case "name", "message", "stack", "fingerprint", "platform", "language", "runtime",
+		"stacktrace", "stack_trace", "stackTrace", "frames", "backtrace", "trace",
+		"type", "class", "exception_type", "error_type",
+		"cause", "causes", "chain", "exceptions", "exception", "inner", "innerException", "inner_exception", "errors":
+		return true
+	}
+	return false
+}
+
+// set takes one member of the payload; a name that matters is in Reads, too. What only helps grouping is kept in the metadata too.
 func (p *Payload) set(key, value string) {
 	switch key {
 	case "name":
