@@ -92,6 +92,9 @@ type Config struct {
 	// rebalance begins (30 s).
 	RebalanceTimeout time.Duration
 
+	// Access is what the brokers ask of those who connect.
+	Access Access
+
 	// Dial opens connections to brokers. Nil dials TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -103,6 +106,8 @@ type Config struct {
 
 	// Registerer gets the collectors. Nil registers none.
 	Registerer prometheus.Registerer
+
+	partitionsAsked bool // Partitions was given: topics with another number are told of
 }
 
 func (cfg Config) withDefaults() Config {
@@ -114,6 +119,7 @@ func (cfg Config) withDefaults() Config {
 	orDuration(&cfg.RequestTimeout, 10*time.Second)
 	orDuration(&cfg.SessionTimeout, 10*time.Second)
 	orDuration(&cfg.RebalanceTimeout, 30*time.Second)
+	cfg.partitionsAsked = cfg.Partitions != 0
 	if cfg.Partitions == 0 {
 		cfg.Partitions = clusterPartitions
 		if cfg.Embedded {

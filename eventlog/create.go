@@ -21,6 +21,9 @@ const segmentTime = time.Hour
 // prepare reaches the brokers, makes missing topics and checks the others.
 func (l *Log) prepare(ctx context.Context, topics []Topic) error {
 	view, err := l.reach(ctx)
+	if denied(err) {
+		return fmt.Errorf("%w: %s: %w; check user, password, mechanism and certificate authority", ErrRefused, strings.Join(l.cfg.Brokers, ", "), err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: no broker of %s answers: %w; check that the log runs and that the addresses are right", ErrUnavailable, strings.Join(l.cfg.Brokers, ", "), err)
 	}
@@ -30,6 +33,7 @@ func (l *Log) prepare(ctx context.Context, topics []Topic) error {
 	if err := l.check(ctx, existing(topics, view)); err != nil {
 		return err
 	}
+	l.compare(topics, view)
 	return l.awaitLeaders(ctx, topics)
 }
 
@@ -46,7 +50,7 @@ func (l *Log) reach(ctx context.Context) (*kafka.MetadataResponse, error) {
 		if err == nil {
 			err = errors.New("the cluster has no brokers yet")
 		}
-		if pause.wait(ctx) != nil {
+		if denied(err) || pause.wait(ctx) != nil {
 			return nil, err
 		}
 	}
@@ -97,6 +101,27 @@ func (l *Log) create(ctx context.Context, topics []Topic, brokers int) error {
 		if !errors.Is(err, kafka.NotController) || pause.wait(ctx) != nil {
 			return fmt.Errorf("make the topics of the log: %w", err)
 		}
+	}
+}
+
+// compare warns of topics whose partitions are not what the setting asks for. They are
+// not changed: fewer are not possible, and more can never be taken back, so a setting
+// that only one of many processes has must not decide it.
+func (l *Log) compare(topics []Topic, view *kafka.MetadataResponse) {
+	if !l.cfg.partitionsAsked {
+		return
+	}
+	var others []string
+	have := 0
+	for i, t := range topics {
+		n := len(view.Topics[i].Partitions)
+		if t.Partitions == 0 && n > 0 && n != l.cfg.Partitions {
+			others, have = append(others, t.Name), n
+		}
+	}
+	if len(others) > 0 {
+		l.cfg.Logger.Warn("the setting for partitions changes no topic that exists: add partitions with Kafka's tools; fewer are not possible",
+			"asked", l.cfg.Partitions, "have", have, "topics", strings.Join(others, ","))
 	}
 }
 

@@ -52,6 +52,10 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	}
 	topics := append(standardTopics(cfg), cfg.Topics...)
 	l := newLog(cfg, m, topics)
+	if l.transport.SASL, err = cfg.Access.mechanism(); err != nil {
+		l.hangUp()
+		return nil, err
+	}
 	if err := l.prepare(ctx, topics); err != nil {
 		l.hangUp()
 		return nil, err

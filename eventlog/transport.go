@@ -30,6 +30,7 @@ func newTransport(cfg Config, conns *connections, topics []string) *kafka.Transp
 		MetadataTTL:    metadataAge,
 		MetadataTopics: topics,
 		ClientID:       cfg.ClientID,
+		TLS:            cfg.Access.TLS,
 	}
 }
 

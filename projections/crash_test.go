@@ -99,7 +99,7 @@ func TestExactlyOnceThroughCrashes(t *testing.T) {
 	var ends []eventlog.Position
 	for p := range partitions {
 		for n := 0; n < records; n += 100 {
-			at := foldtest.Received.AddDate(0, 0, n/100%days)
+			at := foldtest.Received.AddDate(0, 0, -(n / 100 % days))
 			values := numbers(n, n+99)
 			ends = append(ends, e.Append(t, topicUnderTest, p, "k"+strconv.Itoa(n%7), at, append(values, "bad")...))
 		}

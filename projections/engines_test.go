@@ -4,24 +4,41 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"weir/eventlog"
+	"weir/internal/native"
 	"weir/projections/foldtest"
 )
 
-// cutter is a proxy before ClickHouse that now and then cuts a connection when
-// the server has answered: what was asked is done, and nobody is told.
+// harm is what a proxy does to what goes through a connection.
+type harm int
+
+const (
+	none       harm = iota
+	cutRequest      // half of it arrives: not applied
+	loseAnswer      // applied, and the connection ends instead of the answer
+	holdAnswer      // applied, and nothing comes until the client has enough
+	refuse          // the next connections are not taken
+	harms
+)
+
+// cutter is a proxy before a server that harms now and then.
 type cutter struct {
-	listen net.Listener
-	to     string
-	mu     sync.Mutex
-	rand   *rand.Rand
-	left   int
+	listen  net.Listener
+	to      string
+	mu      sync.Mutex
+	rand    *rand.Rand
+	left    int // harms to come
+	refused int // connections that are still to be refused
+	did     [harms]int
 }
 
 func startCutter(t *testing.T, to string, random *rand.Rand, cuts int) *cutter {
@@ -38,10 +55,24 @@ func startCutter(t *testing.T, to string, random *rand.Rand, cuts int) *cutter {
 			if err != nil {
 				return
 			}
+			if c.refuses() {
+				_ = conn.Close()
+				continue
+			}
 			go c.serve(conn)
 		}
 	}()
 	return c
+}
+
+func (c *cutter) refuses() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == 0 {
+		return false
+	}
+	c.refused--
+	return true
 }
 
 func (c *cutter) serve(client net.Conn) {
@@ -51,33 +82,56 @@ func (c *cutter) serve(client net.Conn) {
 		return
 	}
 	defer server.Close()
-	go func() { _, _ = io.Copy(server, client) }()
+	go c.relay(client, server, cutRequest)
+	c.relay(server, client, loseAnswer, holdAnswer, refuse)
+}
+
+// relay copies one direction until it is harmed, which ends the connection.
+func (c *cutter) relay(from, to net.Conn, kinds ...harm) {
+	defer from.Close()
+	defer to.Close()
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := server.Read(buf)
-		if err != nil || c.cut() {
+		n, err := from.Read(buf)
+		if err != nil {
 			return
 		}
-		if _, err := client.Write(buf[:n]); err != nil {
+		switch c.next(kinds) {
+		case cutRequest:
+			_, _ = to.Write(buf[:n/2])
+			return
+		case loseAnswer, refuse:
+			return
+		case holdAnswer:
+			_, _ = io.Copy(io.Discard, from) // until the client closes
+			return
+		case none, harms:
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
 			return
 		}
 	}
 }
 
-func (c *cutter) cut() bool {
+func (c *cutter) next(kinds []harm) harm {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.left == 0 || c.rand.IntN(12) > 0 {
-		return false
+	if c.left == 0 || c.rand.IntN(14) > 0 {
+		return none
 	}
 	c.left--
-	return true
+	h := kinds[c.rand.IntN(len(kinds))]
+	c.did[h]++
+	if h == refuse {
+		c.refused = 2
+	}
+	return h
 }
 
-// ClickHouse has taken a block and its answer is lost, again and again.
-func TestExactlyOnceThroughLostAnswers(t *testing.T) {
+// Connections for inserts break in every way, before and after ClickHouse has taken a block.
+func TestExactlyOnceThroughBrokenConnections(t *testing.T) {
 	e := foldtest.Start(t, 1)
-	c := startCutter(t, e.ClickHouse.Addr, rand.New(rand.NewPCG(seed(t), 4)), 12)
+	c := startCutter(t, e.ClickHouse.Addr, rand.New(rand.NewPCG(seed(t), 4)), 14)
 	var f feeder
 	for range 30 {
 		f.add(t, e, 1)
@@ -85,15 +139,58 @@ func TestExactlyOnceThroughLostAnswers(t *testing.T) {
 	p := newProjector(t, e, 1)
 	cut := e.ClickHouse
 	cut.Addr = c.listen.Addr().String()
-	p.cfg.ClickHouse = foldtest.Connect(t, cut, e.Database)
-	p.cfg.Blocks = foldtest.Blocks(t, cut, e.Database)
-	p.surveys.conn = p.cfg.ClickHouse
+	p.cfg.Blocks, p.insertTimeout = foldtest.Blocks(t, cut, e.Database), time.Second
 	start(t, p)
 	waitFolded(t, e, tallyProjection(), f.ends...)
 	c.mu.Lock()
-	t.Logf("%d answers were not lost", c.left)
+	t.Logf("requests cut %d, answers lost %d, answers held %d, refusals %d; %d harms were not needed",
+		c.did[cutRequest], c.did[loseAnswer], c.did[holdAnswer], c.did[refuse], c.left)
 	c.mu.Unlock()
 	checkOnce(t, e, 1, f.next)
+}
+
+// sick adds settings to inserts for a while.
+type sick struct {
+	Inserter
+	more map[string]string
+	ill  atomic.Bool
+}
+
+func (s *sick) Insert(ctx context.Context, query string, settings map[string]string, columns []native.Column, rows int) error {
+	if s.ill.Load() {
+		settings = maps.Clone(settings)
+		maps.Copy(settings, s.more)
+	}
+	return s.Inserter.Insert(ctx, query, settings, columns, rows)
+}
+
+// The server is read-only for us, or has no memory left: the projector says so and goes on
+// trying, and when that is over everything is there once.
+func TestInsertsAreRefused(t *testing.T) {
+	for word, settings := range map[string]map[string]string{
+		"readonly": {"readonly": "1"},
+		"memory":   {"max_memory_usage": "1000", "max_untracked_memory": "1"},
+	} {
+		t.Run(word, func(t *testing.T) {
+			e := foldtest.Start(t, 1)
+			var f feeder
+			f.add(t, e, 1)
+			blocks := &sick{Inserter: e.Blocks, more: settings}
+			p := newProjector(t, e, 1)
+			p.cfg.Blocks = blocks
+			start(t, p)
+			waitFolded(t, e, tallyProjection(), f.ends...)
+			blocks.ill.Store(true)
+			f.add(t, e, 1)
+			if problem := waitProblem(t, p); problem.Halted || !strings.Contains(problem.Text, word) {
+				t.Errorf("problem is %+v; it heals by itself and names %q", problem, word)
+			}
+			blocks.ill.Store(false)
+			f.add(t, e, 1)
+			waitFolded(t, e, tallyProjection(), f.ends...)
+			checkOnce(t, e, 1, f.next)
+		})
+	}
 }
 
 // ClickHouse refuses blocks for reasons of its own; the projector goes on trying
@@ -209,7 +306,7 @@ func TestStaleOwnerThroughASessionTimeout(t *testing.T) {
 	e := foldtest.Start(t, 1)
 	g := newGate()
 	log, err := eventlog.Open(t.Context(), eventlog.Config{
-		Brokers: e.Broker.Addrs(), Embedded: true, Partitions: 1, SessionTimeout: time.Second, RebalanceTimeout: 10 * time.Second,
+		Brokers: e.Brokers, Embedded: true, Partitions: 1, SessionTimeout: time.Second, RebalanceTimeout: 10 * time.Second,
 		Logger: slog.New(slog.DiscardHandler),
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)

@@ -47,7 +47,8 @@ type clickhouseSink struct {
 	suffix  string        // of the physical tables; "" for the live ones
 	slots   chan struct{} // one per insert that may run at once
 	known   map[string]bool
-	alone   bool // the shared tables, too, have a copy with the suffix
+	timeout time.Duration // of one insert
+	alone   bool          // the shared tables, too, have a copy with the suffix
 }
 
 // physical is the name of the table that a block goes to.
@@ -90,7 +91,7 @@ func insertSettings(token, fence string) map[string]string {
 // newSink learns which of the settings the server knows: an older one has not
 // all of them, and refuses what it does not know.
 func newSink(ctx context.Context, conn driver.Conn, inserts Inserter, g tables.Generation, suffix string, slots chan struct{}) (*clickhouseSink, error) {
-	s := &clickhouseSink{inserts: inserts, fence: g.Fence(), suffix: suffix, slots: slots, known: map[string]bool{}}
+	s := &clickhouseSink{inserts: inserts, fence: g.Fence(), suffix: suffix, slots: slots, known: map[string]bool{}, timeout: insertTimeout}
 	ctx, cancel := steady(ctx)
 	defer cancel()
 	rows, err := conn.Query(ctx, "SELECT name FROM system.settings")
@@ -115,7 +116,7 @@ func (s *clickhouseSink) insert(ctx context.Context, token string, b Block) erro
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	settings := insertSettings(token, s.fence)
 	for name := range settings {

@@ -15,7 +15,7 @@ import (
 // forget deletes a group's offset of one partition, and leaves the others.
 func forget(t *testing.T, e *foldtest.Engines, group string, partition int) {
 	t.Helper()
-	client := &kafka.Client{Addr: kafka.TCP(e.Broker.Addrs()...)}
+	client := &kafka.Client{Addr: kafka.TCP(e.Brokers...)}
 	response, err := client.OffsetDelete(t.Context(), &kafka.OffsetDeleteRequest{
 		GroupID: group, Topics: map[string][]int{topicUnderTest: {partition}},
 	})
@@ -61,7 +61,7 @@ func TestPartitionsAdded(t *testing.T) {
 	f.add(t, e, 1)
 	stop := start(t, newProjector(t, e, 1))
 	waitFolded(t, e, tallyProjection(), f.ends...)
-	client := &kafka.Client{Addr: kafka.TCP(e.Broker.Addrs()...)}
+	client := &kafka.Client{Addr: kafka.TCP(e.Brokers...)}
 	response, err := client.CreatePartitions(t.Context(), &kafka.CreatePartitionsRequest{
 		Topics: []kafka.TopicPartitionsConfig{{Name: topicUnderTest, Count: 2}},
 	})
@@ -88,7 +88,7 @@ func TestPartitionsAddedWhileFolding(t *testing.T) {
 		start(t, newProjector(t, e, 1))
 	}
 	waitFolded(t, e, tallyProjection(), f.ends...)
-	client := &kafka.Client{Addr: kafka.TCP(e.Brokers()...)}
+	client := &kafka.Client{Addr: kafka.TCP(e.Brokers...)}
 	response, err := client.CreatePartitions(t.Context(), &kafka.CreatePartitionsRequest{
 		Topics: []kafka.TopicPartitionsConfig{{Name: topicUnderTest, Count: 3}},
 	})

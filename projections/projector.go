@@ -42,7 +42,8 @@ type Projector struct {
 	surveys  surveyor
 	problems problems
 
-	holdAgain time.Duration // see holdAgain; tests are less patient
+	// See the constants of the same names; tests are less patient.
+	holdAgain, insertTimeout time.Duration
 	// Tests put faults between the projector and the other sides here.
 	faultySink    func(sink) sink
 	faultyCommits func(commits) commits
@@ -63,6 +64,7 @@ func New(cfg Config) (*Projector, error) {
 		spare:         make(chan struct{}, max(1, cfg.Inserts/2)),
 		surveys:       surveyor{conn: cfg.ClickHouse},
 		holdAgain:     holdAgain,
+		insertTimeout: insertTimeout,
 		faultySink:    func(s sink) sink { return s },
 		faultyCommits: func(c commits) commits { return c },
 		faultyExec:    func(_ string, run func() error) error { return run() },
@@ -190,7 +192,12 @@ func (p *Projector) sinkOf(ctx context.Context, f filling) (sink, error) {
 	if f.building() {
 		slots = p.spare
 	}
-	return newSink(ctx, p.cfg.ClickHouse, p.cfg.Blocks, f.Generation, f.suffix, slots)
+	s, err := newSink(ctx, p.cfg.ClickHouse, p.cfg.Blocks, f.Generation, f.suffix, slots)
+	if err != nil {
+		return nil, err
+	}
+	s.timeout = p.insertTimeout
+	return s, nil
 }
 
 // guard stops a filling when it is held, canceled, or its tables are others by

@@ -16,7 +16,7 @@ import (
 // other values. It returns its end.
 func makeAnew(t *testing.T, e *foldtest.Engines, records int) (end eventlog.Position) {
 	t.Helper()
-	client := &kafka.Client{Addr: kafka.TCP(e.Brokers()...)}
+	client := &kafka.Client{Addr: kafka.TCP(e.Brokers...)}
 	deleted, err := client.DeleteTopics(t.Context(), &kafka.DeleteTopicsRequest{Topics: []string{topicUnderTest}})
 	if err != nil || deleted.Errors[topicUnderTest] != nil {
 		t.Fatalf("deleting the topic: %+v, error %v", deleted, err)

@@ -2,6 +2,7 @@ package readmodel
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"time"
@@ -22,7 +23,8 @@ type ConnectConfig struct {
 	Database string
 	Username string // empty: the server's default user
 	Password string
-	MaxConns int // queries at once; 0 means 8
+	TLS      *tls.Config // nil is none
+	MaxConns int         // queries at once; 0 means 8
 	// ReadTimeout is how long an answer may keep silent; 0 means a little more
 	// than any query of this package may take.
 	ReadTimeout time.Duration
@@ -43,6 +45,7 @@ func Connect(cfg ConnectConfig) (driver.Conn, error) {
 		Protocol:         clickhouse.Native,
 		Addr:             cfg.Addrs,
 		Auth:             clickhouse.Auth{Database: cfg.Database, Username: cfg.Username, Password: cfg.Password},
+		TLS:              cfg.TLS,
 		DialContext:      cfg.Dial,
 		DialTimeout:      2 * time.Second,
 		ReadTimeout:      cfg.ReadTimeout,

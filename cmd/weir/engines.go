@@ -77,7 +77,7 @@ func (p *portal) clickHouse() readmodel.ConnectConfig {
 	}
 	return readmodel.ConnectConfig{
 		Addrs: []string{p.cfg.ClickHouseAddr}, Database: p.cfg.ClickHouseDatabase,
-		Username: p.cfg.ClickHouseUser, Password: p.cfg.ClickHousePassword,
+		Username: p.cfg.ClickHouseUser, Password: p.cfg.ClickHousePassword, TLS: p.clickHouseTLS,
 	}
 }
 
@@ -115,7 +115,7 @@ func (p *portal) openLog(ctx context.Context) error {
 	deadline := time.Now().Add(logPatience)
 	for {
 		log, err := eventlog.Open(ctx, eventlog.Config{
-			Brokers: p.brokers, Embedded: embedded, Partitions: p.cfg.LogPartitions, Replication: p.cfg.LogReplicas,
+			Brokers: p.brokers, Embedded: embedded, Access: p.access, Partitions: p.cfg.LogPartitions, Replication: p.cfg.LogReplicas,
 			AppendTimeout: appendTimeout, AppendBudget: int(p.appendBudget()), Topics: topics(),
 			MaxRecordBatchBytes: recordBatchBytes(p.cfg.BatchBytes),
 			Logger:              p.logger, Registerer: p.registry,
@@ -126,7 +126,7 @@ func (p *portal) openLog(ctx context.Context) error {
 			return nil
 		}
 		if !errors.Is(err, eventlog.ErrUnavailable) || time.Now().After(deadline) {
-			return fmt.Errorf("%w; are the brokers in WEIR_KAFKA_BROKERS right and running?", err)
+			return fmt.Errorf("%w; are the brokers in WEIR_KAFKA_BROKERS right and running, and do they want WEIR_KAFKA_TLS or WEIR_KAFKA_SASL?", err)
 		}
 		p.logger.Warn("the log is not reachable yet", "brokers", p.brokers, "error", err)
 		select {

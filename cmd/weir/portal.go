@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -67,15 +68,18 @@ type portal struct {
 
 	previewing sync.Mutex // held by the one preview of another grouping algorithm at a time
 
-	dir       *datadir.Dir
-	keys      secrets
-	engine    *clickhouse.Server // nil when ClickHouse is elsewhere
-	embedded  *broker.Broker     // nil when the log is elsewhere
-	brokers   []string
-	log       *eventlog.Log
-	directory *control.Directory
-	stopOnce  sync.Once
-	stopErr   error
+	dir      *datadir.Dir
+	keys     secrets
+	engine   *clickhouse.Server // nil when ClickHouse is elsewhere
+	embedded *broker.Broker     // nil when the log is elsewhere
+	brokers  []string
+	access   eventlog.Access // of the brokers
+	// clickHouseTLS is nil for none.
+	clickHouseTLS *tls.Config
+	log           *eventlog.Log
+	directory     *control.Directory
+	stopOnce      sync.Once
+	stopErr       error
 }
 
 func newPortal(cfg *serveCmd, t *terminal, logger *slog.Logger) *portal {
@@ -90,7 +94,10 @@ func newPortal(cfg *serveCmd, t *terminal, logger *slog.Logger) *portal {
 }
 
 // start brings everything up; on an error the caller calls stop, which ends what had started.
-func (p *portal) start(ctx context.Context) error {
+func (p *portal) start(ctx context.Context) (err error) {
+	if p.access, p.clickHouseTLS, err = p.cfg.access(); err != nil {
+		return err
+	}
 	steps := []struct {
 		name string
 		do   func(context.Context) error

@@ -80,7 +80,7 @@ func (p *portal) blockPool() *native.Pool {
 }
 
 func openBlocks(at readmodel.ConnectConfig) *native.Pool {
-	return native.Open(native.Config{Addrs: at.Addrs, Database: at.Database, Username: at.Username, Password: at.Password, Dial: at.Dial})
+	return native.Open(native.Config{Addrs: at.Addrs, Database: at.Database, Username: at.Username, Password: at.Password, TLS: at.TLS, Dial: at.Dial})
 }
 
 // awaitDatabase makes the database and tries until ClickHouse has taken it; false when ctx ended first.
@@ -106,7 +106,7 @@ func (p *portal) makeDatabase(ctx context.Context) error {
 	at := p.clickHouse()
 	conn, err := clickhouse.Open(&clickhouse.Options{
 		Addr: at.Addrs, DialTimeout: 2 * time.Second,
-		Auth: clickhouse.Auth{Database: "default", Username: at.Username, Password: at.Password},
+		Auth: clickhouse.Auth{Database: "default", Username: at.Username, Password: at.Password}, TLS: at.TLS,
 	})
 	if err != nil {
 		return err

@@ -33,6 +33,11 @@ type serveCmd struct {
 	Demo  bool     `help:"Make a demo project at the first start and print lines to paste."`
 
 	KafkaBrokers  []string `help:"Kafka brokers, host:port; without any the log is embedded." env:"WEIR_KAFKA_BROKERS" placeholder:"ADDR,…" group:"log"`
+	KafkaTLS      bool     `name:"kafka-tls" help:"Connect to the brokers with TLS." env:"WEIR_KAFKA_TLS" group:"log"`
+	KafkaCA       string   `name:"kafka-ca" help:"File with the certificate authorities of the brokers, PEM; without it the system's." env:"WEIR_KAFKA_CA" placeholder:"FILE" group:"log"`
+	KafkaSASL     string   `name:"kafka-sasl" help:"How to sign in to the brokers: none, plain, scram-sha-256, scram-sha-512." env:"WEIR_KAFKA_SASL" default:"none" enum:"none,plain,scram-sha-256,scram-sha-512" group:"log"`
+	KafkaUser     string   `help:"User of the brokers." env:"WEIR_KAFKA_USER" group:"log"`
+	KafkaPassword string   `help:"Password of the brokers." env:"WEIR_KAFKA_PASSWORD" placeholder:"PASSWORD" group:"log"`
 	LogPartitions int      `help:"Partitions of each topic that is made; 0 is automatic: 1 embedded, 6 on Kafka." env:"WEIR_LOG_PARTITIONS" group:"log"`
 	LogReplicas   int      `help:"Replication of each topic that is made; 0 is automatic: the number of brokers, 3 at most." env:"WEIR_LOG_REPLICAS" group:"log"`
 
@@ -40,6 +45,8 @@ type serveCmd struct {
 	ClickHouseDatabase string `name:"clickhouse-database" help:"Database of the read models." env:"WEIR_CLICKHOUSE_DATABASE" default:"weir" group:"clickhouse"`
 	ClickHouseUser     string `name:"clickhouse-user" help:"User of the ClickHouse server." env:"WEIR_CLICKHOUSE_USER" default:"default" group:"clickhouse"`
 	ClickHousePassword string `name:"clickhouse-password" help:"Password of the ClickHouse server." env:"WEIR_CLICKHOUSE_PASSWORD" placeholder:"PASSWORD" group:"clickhouse"`
+	ClickHouseTLS      bool   `name:"clickhouse-tls" help:"Connect to the ClickHouse server with TLS." env:"WEIR_CLICKHOUSE_TLS" group:"clickhouse"`
+	ClickHouseCA       string `name:"clickhouse-ca" help:"File with the certificate authorities of the ClickHouse server, PEM; without it the system's." env:"WEIR_CLICKHOUSE_CA" placeholder:"FILE" group:"clickhouse"`
 	ClickHouseProgram  string `name:"clickhouse-program" help:"clickhouse program to run as the child." env:"WEIR_CLICKHOUSE_PROGRAM" placeholder:"PATH" group:"clickhouse"`
 
 	MasterKey  string `help:"Key that encrypts webhook secrets: 32 bytes, base64. Without it: master.key in the data folder." env:"WEIR_MASTER_KEY" placeholder:"KEY" group:"secrets"`
@@ -91,6 +98,8 @@ func (c *serveCmd) check() error {
 		return usagef("WEIR_CLICKHOUSE_DATABASE is %q: use letters, digits and underscores, a letter first", c.ClickHouseDatabase)
 	case c.LogPartitions < 0 || c.LogReplicas < 0:
 		return usagef("--log-partitions and --log-replicas must be 0 (automatic) or more")
+	case c.KafkaSASL != saslNone && (c.KafkaUser == "" || c.KafkaPassword == ""):
+		return usagef("WEIR_KAFKA_SASL=%s needs WEIR_KAFKA_USER and WEIR_KAFKA_PASSWORD", c.KafkaSASL)
 	case len(c.KafkaBrokers) == 0 && !c.has(roleIngest):
 		return usagef("--roles without ingest needs WEIR_KAFKA_BROKERS: the embedded log is reached by the process that holds it only")
 	}
@@ -116,6 +125,13 @@ func (c *serveCmd) config() map[string]string {
 		"WEIR_CACHE_DIR":                       c.Cache,
 		"WEIR_LOG_PARTITIONS":                  automatic(c.LogPartitions),
 		"WEIR_LOG_REPLICAS":                    automatic(c.LogReplicas),
+		"WEIR_KAFKA_TLS":                       fmt.Sprint(c.KafkaTLS),
+		"WEIR_KAFKA_CA":                        c.KafkaCA,
+		"WEIR_KAFKA_SASL":                      c.KafkaSASL,
+		"WEIR_KAFKA_USER":                      c.KafkaUser,
+		"WEIR_KAFKA_PASSWORD":                  masked(c.KafkaPassword, "(none)"),
+		"WEIR_CLICKHOUSE_TLS":                  fmt.Sprint(c.ClickHouseTLS),
+		"WEIR_CLICKHOUSE_CA":                   c.ClickHouseCA,
 		"WEIR_CLICKHOUSE_DATABASE":             c.ClickHouseDatabase,
 		"WEIR_CLICKHOUSE_USER":                 c.ClickHouseUser,
 		"WEIR_CLICKHOUSE_PASSWORD":             masked(c.ClickHousePassword, "(none)"),

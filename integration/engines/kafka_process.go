@@ -76,14 +76,15 @@ func formatProcesses(ctx context.Context, t testing.TB, program, jars string, n 
 
 func (p *kafkaProcess) file(name string) string { return filepath.Join(p.dir, name) }
 
-func (p *kafkaProcess) format(ctx context.Context, clusterID string, properties map[string]string) error {
+func (p *kafkaProcess) format(ctx context.Context, clusterID string, properties map[string]string, more ...string) error {
 	if err := os.WriteFile(p.file("server.properties"), []byte(propertiesFile(properties)), 0o600); err != nil {
 		return err
 	}
 	if err := os.WriteFile(p.file("log4j2.xml"), []byte(logging), 0o600); err != nil {
 		return err
 	}
-	cmd := p.command(ctx, "kafka.tools.StorageTool", "format", "--cluster-id", clusterID, "--config", p.file("server.properties"))
+	args := append([]string{"format", "--cluster-id", clusterID, "--config", p.file("server.properties")}, more...)
+	cmd := p.command(ctx, "kafka.tools.StorageTool", args...)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("formatting a Kafka node's folder: %w\n%s", err, tail(output))
 	}

@@ -42,6 +42,7 @@ func properties(id, nodes int, voters []string) map[string]string {
 		"broker.session.timeout.ms":        "6000",
 		"broker.heartbeat.interval.ms":     "1000",
 		"group.initial.rebalance.delay.ms": "0",
+		"group.min.session.timeout.ms":     "1000",
 
 		// Small: the defaults count on a server of its own.
 		"offsets.topic.num.partitions":         "4",

@@ -3,6 +3,7 @@ package native
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -26,7 +27,8 @@ type Config struct {
 	Database string
 	Username string // empty for the embedded engine, which has no users
 	Password string
-	// Dial replaces the network dial; nil: plain TCP.
+	TLS      *tls.Config // nil is none
+	// Dial replaces the network dial, TLS included; nil: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 }
 
@@ -49,6 +51,10 @@ func Open(cfg Config) *Pool {
 	if cfg.Dial == nil {
 		dialer := net.Dialer{Timeout: dialTimeout}
 		cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) }
+		if cfg.TLS != nil {
+			secured := tls.Dialer{NetDialer: &dialer, Config: cfg.TLS}
+			cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return secured.DialContext(ctx, "tcp", addr) }
+		}
 	}
 	return &Pool{cfg: cfg}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"weir/eventlog"
-	"weir/internal/broker"
 	engine "weir/internal/clickhouse"
 	"weir/internal/clickhouse/chtest"
 	"weir/internal/native"
@@ -75,9 +74,10 @@ func Rows(names []string, columns []any) []map[string]any {
 	return rows
 }
 
-// Engines are an embedded broker in memory and a database of this test alone.
+// Engines are a log, on an embedded broker in memory or as BrokersEnv says, and a
+// database of this test alone.
 type Engines struct {
-	Broker     *broker.Broker
+	Brokers    []string
 	Log        *eventlog.Log
 	ClickHouse engine.Access
 	Database   string
@@ -96,26 +96,17 @@ func Start(t testing.TB, partitions int) *Engines {
 // StartOn is Start with a ClickHouse of the caller's.
 func StartOn(t testing.TB, partitions int, at engine.Access, database string) *Engines {
 	t.Helper()
-	logger := slog.New(slog.DiscardHandler)
-	b, err := broker.Start(t.Context(), broker.Config{Logger: logger})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
-	e := &Engines{Broker: b, ClickHouse: at, Database: database}
+	e := &Engines{Brokers: brokers(t), ClickHouse: at, Database: database}
 	e.Log = e.Open(t, partitions)
 	e.Conn, e.Blocks = Connect(t, at, database), Blocks(t, at, database)
 	return e
 }
 
-// Brokers are the addresses of the log.
-func (e *Engines) Brokers() []string { return e.Broker.Addrs() }
-
 // Open connects to the broker as one more process would.
 func (e *Engines) Open(t testing.TB, partitions int) *eventlog.Log {
 	t.Helper()
 	log, err := eventlog.Open(context.Background(), eventlog.Config{
-		Brokers: e.Brokers(), Embedded: true, Partitions: partitions,
+		Brokers: e.Brokers, Embedded: true, Partitions: partitions,
 		SessionTimeout: time.Second, RebalanceTimeout: 10 * time.Second,
 		Topics: []eventlog.Topic{{Name: eventlog.RejectionsTopic}},
 		Logger: slog.New(slog.DiscardHandler),
