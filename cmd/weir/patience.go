@@ -117,7 +117,12 @@ func (c *patientConn) CloseWrite() error {
 // net/http reads them itself before it answers.
 func (p patience) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if gateway := r.Method == http.MethodPost && r.URL.Path == ingestRoute; r.ContentLength != 0 && !gateway {
+		if len(r.TransferEncoding) > 0 {
+			// It may have had a length, too, which net/http hides: what follows could be a request that
+			// a proxy took for this one's body. RFC 9112, 6.1: answer, then close.
+			w.Header().Set("Connection", "close")
+		}
+		if r.ContentLength != 0 && !isBatch(r) {
 			conn := http.NewResponseController(w)
 			_ = conn.SetReadDeadline(time.Now().Add(p.body)) // recorders in tests have none
 			r.Body = &patientBody{r.Body, conn}

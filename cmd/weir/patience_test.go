@@ -54,6 +54,26 @@ func TestBodyNeverSent(t *testing.T) {
 	}
 }
 
+// TestSmuggledRequest: what follows a request with two lengths is not taken for another request, nor is a
+// path that only looks like the gateway's after decoding left without a deadline.
+func TestSmuggledRequest(t *testing.T) {
+	asked := make(chan string, 8)
+	addr := patientServer(t, func(_ http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		_, _ = io.Copy(io.Discard, r.Body)
+	})
+	conn := dialPatient(t, addr, "POST /one HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"+
+		"POST /two HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	all, err := io.ReadAll(conn)
+	if strings.Count(string(all), "HTTP/1.1 ") != 1 || errors.Is(err, os.ErrDeadlineExceeded) || len(asked) != 1 {
+		t.Errorf("%d requests were taken, the connection answered %q, %v", len(asked), all, err)
+	}
+	conn = dialPatient(t, addr, "POST /api%2fingest HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("a body that never comes is still awaited")
+	}
+}
+
 // TestAnswerNeverRead: whoever reads nothing of an answer does not hold its handler.
 func TestAnswerNeverRead(t *testing.T) {
 	done := make(chan error, 1)

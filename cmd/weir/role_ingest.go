@@ -54,13 +54,18 @@ func (p *portal) startIngest(r chi.Router) error {
 
 const ingestRoute = "/api/ingest"
 
+// isBatch says whether the gateway answers. A path that is written in another way is none, as for the router.
+func isBatch(r *http.Request) bool {
+	return r.Method == http.MethodPost && r.URL.Path == ingestRoute && r.URL.RawPath == ""
+}
+
 // batchesFirst takes batches past the router, which for a small one costs as much as its checks.
 func batchesFirst(door, routes http.Handler) http.Handler {
 	if door == nil {
 		return routes
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && r.URL.Path == ingestRoute {
+		if isBatch(r) {
 			door.ServeHTTP(w, r)
 			return
 		}
