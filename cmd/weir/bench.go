@@ -18,6 +18,8 @@ type benchCmd struct {
 	Replay benchReplayCmd `cmd:"" help:"Measure how fast read models are folded from a log: records per second, processor time."`
 	Pages  benchPagesCmd  `cmd:"" help:"Measure what the console's pages ask a running server for, with the events that a project has."`
 
+	Freshness benchFreshnessCmd `cmd:"" help:"Measure how long it takes from an acknowledged event to a read that shows it."`
+
 	Broker   benchBrokerCmd   `cmd:"" hidden:""`
 	Gateway  benchGatewayCmd  `cmd:"" hidden:""`
 	Baseline benchBaselineCmd `cmd:"" hidden:""`

@@ -138,3 +138,25 @@ func BenchmarkFold(b *testing.B) {
 		n++
 	}
 }
+
+func TestFoldDoesNotAllocatePerRecord(t *testing.T) {
+	events := make([]string, 1000)
+	for i := range events {
+		events[i] = costEvent("2026-11-03T00:00:00Z", fmt.Sprintf(
+			`{"service":"service-%d","provider":"aws","region":"eu-central-%d","amount":%d.123456789,"currency":"USD","period":"2026-11"}`, i%20, i%3, i))
+	}
+	records := foldtest.Records(schemas.Cost, "prj_1", 0, events...)
+	f := Projection().New()
+	fold := func() {
+		f.Reset()
+		for i := range records {
+			if err := f.Add(&records[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fold()
+	if per := testing.AllocsPerRun(20, fold); per > 20 {
+		t.Errorf("%v allocations for 1,000 records", per)
+	}
+}
