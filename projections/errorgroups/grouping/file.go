@@ -1,12 +1,49 @@
 package grouping
 
-import "strings"
+import (
+	"hash/maphash"
+	"strings"
+	"sync/atomic"
+)
 
-// appendFile writes what stays of a file's place when the machine, the checkout, the
+// Stacks name the same files again and again: what stays of a place is kept, for as many as have
+// room, a place taking that of another. Longer names are not worth their room.
+const (
+	keptPlaces = 4096
+	keptPlace  = 512 // bytes of a name
+)
+
+type place struct {
+	lang   language
+	file   string
+	stayed string
+}
+
+var (
+	places     [keptPlaces]atomic.Pointer[place]
+	placesSeed = maphash.MakeSeed()
+)
+
+// appendFile writes what stays of a file's place, see appendPlace.
+func appendFile(dst []byte, lang language, file string) []byte {
+	if file == "" || len(file) > keptPlace {
+		return appendPlace(dst, lang, file)
+	}
+	at := &places[(maphash.String(placesSeed, file)+uint64(lang))%keptPlaces]
+	if known := at.Load(); known != nil && known.lang == lang && known.file == file {
+		return append(dst, known.stayed...)
+	}
+	before := len(dst)
+	dst = appendPlace(dst, lang, file)
+	at.Store(&place{lang, strings.Clone(file), string(dst[before:])})
+	return dst
+}
+
+// appendPlace writes what stays of a file's place when the machine, the checkout, the
 // build and the host are taken out: its name without hashes. Names that every other folder has
 // (views.py, index.js) have their folder before them. Where the project's root is can only be guessed,
 // so that is done for no other names.
-func appendFile(dst []byte, lang language, file string) []byte {
+func appendPlace(dst []byte, lang language, file string) []byte {
 	if file == "" {
 		return dst
 	}

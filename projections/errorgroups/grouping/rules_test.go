@@ -128,8 +128,10 @@ func TestFileRules(t *testing.T) {
 		{ruby, "/usr/local/bundle/gems/rack-2.2.3/lib/rack/etag.rb", "lib/rack/etag.rb"},
 		{ruby, "/srv/shop/releases/20261121/app/models/cart.rb", "cart.rb"},
 	} {
-		if got := string(appendFile(nil, c.lang, c.in)); got != c.want {
-			t.Errorf("%v %q: got %q, want %q", c.lang, c.in, got, c.want)
+		for range 2 { // what it remembers is the same
+			if got := string(appendFile(nil, c.lang, c.in)); got != c.want {
+				t.Errorf("%v %q: got %q, want %q", c.lang, c.in, got, c.want)
+			}
 		}
 	}
 }
