@@ -43,7 +43,7 @@ soak: build ## The long crash and load runs
 .PHONY: bench
 bench: build ## The gateway side by side with a plainly written one, the folds with ClickHouse's Kafka engine; writes docs/benchmarks.md
 	$(BIN) bench table --out docs/benchmarks.md
-	$(BIN) bench replay --events 1000000 --projection history,errorgroups,costs --kafka-engine --runs 3 --out docs/benchmarks.md
+	$(BIN) bench replay --events 600000 --projection history,errorgroups,costs --kafka-engine --runs 3 --out docs/benchmarks.md
 	$(BIN) bench freshness --out docs/benchmarks.md
 
 .PHONY: bench-code

@@ -18,6 +18,8 @@ const (
 	kafkaEngineTime = 5 * time.Minute
 	// kafkaEngineBlock is the rows it collects before it inserts; more made it no faster.
 	kafkaEngineBlock = 65536
+	// kafkaEngineRows are enough to know its pace.
+	kafkaEngineRows = 12 * kafkaEngineBlock
 	// kafkaEngineConsumers are two where there is more than one partition: as many as this
 	// machine has processors. One was slower.
 	kafkaEngineConsumers = 2
@@ -93,7 +95,7 @@ func (s *replayStand) kafkaEngine(ctx context.Context, name string) (replayRepor
 	defer s.dropKafkaTables(ctx, view)
 	// Its last block is an incomplete one, for which it waits for more: the clock stops before it.
 	consumers := min(kafkaEngineConsumers, len(view.topics))
-	enough := records - int64(consumers*kafkaEngineBlock)
+	enough := min(records-int64(consumers*kafkaEngineBlock), kafkaEngineRows)
 	var arrived int64
 	report, err := s.measure(name, records, bytes, func() error {
 		for i, v := range view.views {
