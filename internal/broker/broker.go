@@ -82,9 +82,12 @@ func Start(ctx context.Context, cfg Config) (*Broker, error) {
 	}
 	b.disk = newDisk(cfg)
 	cluster.Fault(b.disk.refusal())
-	go func() { //nolint:gosec,contextcheck // it ends with Close
-		defer close(b.done)
-		b.disk.watch(watching)
+	var loops sync.WaitGroup
+	loops.Go(func() { b.disk.watch(watching) })
+	loops.Go(func() { b.retain(watching, cfg) })
+	go func() {
+		loops.Wait()
+		close(b.done)
 	}()
 	return b, nil
 }

@@ -17,6 +17,7 @@ var brokerConfigs = map[string]string{
 	"offsets.retention.minutes": "2147483647",
 	"log.retention.ms":          "-1",
 	"message.max.bytes":         "33554432",
+	"log.cleaner.backoff.ms":    "4000000000000", // never: see retain
 }
 
 // shortestSession lets tests see a dead member quickly. Clients choose their own
