@@ -19,7 +19,7 @@ func (q SpanQuery) statement() Statement {
 	var b builder
 	q.scope(&b)
 	end := func(order string) string {
-		return "(SELECT toUnixTimestamp64Nano(ts) FROM events WHERE " + b.conditions() + " ORDER BY project_id " + order + ", ts " + order + " LIMIT 1)"
+		return "(SELECT toUnixTimestamp64Nano(ts) FROM events " + b.filter() + " ORDER BY project_id " + order + ", ts " + order + " LIMIT 1)"
 	}
 	return b.statement("SELECT", end("ASC"), "AS first,", end("DESC"), "AS last")
 }
@@ -45,7 +45,7 @@ func (q HistogramQuery) scan() Statement {
 	q.conditions(&b)
 	return b.statement(
 		"SELECT", q.Buckets.index(&b), "AS bucket, toString(type) AS kind, count() AS events",
-		"FROM events WHERE", b.conditions(), "GROUP BY bucket, type")
+		"FROM events", b.filter(), "GROUP BY bucket, type")
 }
 
 // bucketItem is one bucket: From inside, To outside.

@@ -33,6 +33,7 @@ func (s Statement) named() []any {
 // builder collects arguments and conditions while a query turns into SQL.
 type builder struct {
 	args  []Arg
+	early []string // conditions to be tried before the columns of the others are read
 	conds []string
 }
 
@@ -80,12 +81,21 @@ func (b *builder) within(column string, from, to time.Time) {
 	}
 }
 
-// conditions is the WHERE clause; every query has at least one condition.
+// conditions is all that must hold; every query has at least one condition.
 func (b *builder) conditions() string {
-	if len(b.conds) == 0 {
+	all := append(b.early[:len(b.early):len(b.early)], b.conds...)
+	if len(all) == 0 {
 		return "1"
 	}
-	return strings.Join(b.conds, " AND ")
+	return strings.Join(all, " AND ")
+}
+
+// filter is the WHERE clause, and the PREWHERE clause where a condition is to be tried first.
+func (b *builder) filter() string {
+	if len(b.early) == 0 || len(b.conds) == 0 {
+		return "WHERE " + b.conditions()
+	}
+	return "PREWHERE " + strings.Join(b.early, " AND ") + " WHERE " + strings.Join(b.conds, " AND ")
 }
 
 func (b *builder) statement(parts ...string) Statement {
