@@ -15,11 +15,12 @@ var grains = []struct {
 	number string
 }{
 	{time.Hour, tables.EventHour},
+	{time.Minute, tables.EventMinute},
 	{time.Second, tables.EventSecond},
 }
 
 // counts is the histogram from the rollups: whole hours where buckets are whole
-// hours, whole seconds at their ends, and events themselves for what is left of
+// hours, whole minutes and seconds at their ends, and events themselves for what is left of
 // a second. A part of the table that has no rollups yet is read as it is.
 func (q HistogramQuery) counts() Statement {
 	var b builder

@@ -52,8 +52,8 @@ func eventTypeColumn() string {
 // costs a look into data for trace events only. Index by_arrival skips what is
 // not new for a tail: event time and received time mostly run together.
 //
-// Rollups per_second and per_hour count events by type, so that a histogram of
-// ten million events reads thousands of counts: see EventSecond and EventHour.
+// Rollups per_second, per_minute and per_hour count events by type, so that a
+// histogram of ten million events reads thousands of counts.
 func Events() Table {
 	return Table{
 		Name:   "events",
@@ -76,6 +76,7 @@ func Events() Table {
 		},
 		Rollups: []Rollup{
 			{"per_second", "SELECT project_id, " + EventSecond + ", type, count() GROUP BY project_id, " + EventSecond + ", type"},
+			{"per_minute", "SELECT project_id, " + EventMinute + ", type, count() GROUP BY project_id, " + EventMinute + ", type"},
 			{"per_hour", "SELECT project_id, " + EventHour + ", type, count() GROUP BY project_id, " + EventHour + ", type"},
 		},
 		OrderBy:     []string{"project_id", "ts", "event_id"},
@@ -84,10 +85,11 @@ func Events() Table {
 }
 
 // The expressions of the rollups of Events, which a query must use as they are:
-// whole seconds and hours since 1970. They are numbers, because ClickHouse's
+// whole seconds, minutes and hours since 1970. They are numbers, because ClickHouse's
 // functions of dates end in 2106 and events do not.
 const (
 	EventSecond = "toUnixTimestamp64Second(ts)"
+	EventMinute = "intDiv(toUnixTimestamp64Second(ts), 60)"
 	EventHour   = "intDiv(toUnixTimestamp64Second(ts), 3600)"
 )
 
