@@ -54,6 +54,39 @@ func TestBodyNeverSent(t *testing.T) {
 	}
 }
 
+// TestLazyReadDeadline: a deadline that was set with no read under way ends the next one; one that is set
+// during a read ends that; one that was lifted ends none.
+func TestLazyReadDeadline(t *testing.T) {
+	ours, theirs := net.Pipe()
+	t.Cleanup(func() { _ = theirs.Close() })
+	c := &patientConn{Conn: ours, patience: clientPatience}
+	read := func() error { _, err := c.Read(make([]byte, 1)); return err }
+	past := time.Now().Add(-time.Second)
+	_ = c.SetReadDeadline(past)
+	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the read after a deadline: %v", err)
+	}
+	_ = c.SetReadDeadline(time.Time{})
+	ended := make(chan error, 1)
+	go func() { ended <- read() }()
+	if _, err := theirs.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the read after the deadline was lifted: %v", err)
+	}
+	go func() { ended <- read() }()
+	for reading := false; !reading; {
+		c.mu.Lock()
+		reading = c.reading
+		c.mu.Unlock()
+	}
+	_ = c.SetReadDeadline(past)
+	if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the read during which a deadline was set: %v", err)
+	}
+}
+
 // TestSmuggledRequest: what follows a request with two lengths is not taken for another request, nor is a
 // path that only looks like the gateway's after decoding left without a deadline.
 func TestSmuggledRequest(t *testing.T) {
