@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,6 +64,31 @@ func oneSet(b byte, n int) Set {
 		s.Values = append(s.Values, []byte(`{"type":"log"}`))
 	}
 	return s
+}
+
+// appendAtOnce appends sets of two, rounds of them by each writer, and tells the batch ids
+// that were acknowledged; the channel is closed after the last.
+func appendAtOnce(t *testing.T, l *Log, writers, rounds, partitions int) <-chan [16]byte {
+	acknowledged := make(chan [16]byte, writers*rounds)
+	var done sync.WaitGroup
+	for w := range writers {
+		done.Go(func() {
+			for i := range rounds {
+				s := oneSet(byte(w), 2)
+				s.Batch = [16]byte{byte(w), byte(i), 1}
+				if _, err := l.Append(within(t, time.Minute), testTopic, w%partitions, s); err != nil {
+					t.Errorf("append: %v", err)
+					return
+				}
+				acknowledged <- s.Batch
+			}
+		})
+	}
+	go func() {
+		done.Wait()
+		close(acknowledged)
+	}()
+	return acknowledged
 }
 
 // batches reads a whole partition and returns the first byte of each record's

@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,21 +28,7 @@ func TestLeadersMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	const writers, rounds, moves = 4, 30, 3
-	acknowledged := make(chan [16]byte, writers*rounds)
-	var done sync.WaitGroup
-	for w := range writers {
-		done.Go(func() {
-			for i := range rounds {
-				s := oneSet(byte(w), 2)
-				s.Batch = [16]byte{byte(w), byte(i), 1}
-				if _, err := l.Append(within(t, time.Minute), testTopic, w%2, s); err != nil {
-					t.Errorf("append: %v", err)
-					return
-				}
-				acknowledged <- s.Batch
-			}
-		})
-	}
+	acknowledged := appendAtOnce(t, l, writers, rounds, 2)
 	for move := range moves {
 		for range writers * rounds / (moves + 1) {
 			f.expect(<-acknowledged)
@@ -63,8 +48,6 @@ func TestLeadersMove(t *testing.T) {
 			t.Errorf("plan: %v", err)
 		}
 	}
-	done.Wait()
-	close(acknowledged)
 	for batch := range acknowledged {
 		f.expect(batch)
 	}

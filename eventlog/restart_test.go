@@ -69,21 +69,7 @@ func TestRestarts(t *testing.T) {
 	}
 
 	const writers, rounds, restarts = 4, 40, 3
-	acknowledged := make(chan [16]byte, writers*rounds)
-	var done sync.WaitGroup
-	for w := range writers {
-		done.Go(func() {
-			for i := range rounds {
-				s := oneSet(byte(w), 2)
-				s.Batch = [16]byte{byte(w), byte(i), 1}
-				if _, err := l.Append(within(t, time.Minute), testTopic, 0, s); err != nil {
-					t.Errorf("append: %v", err)
-					return
-				}
-				acknowledged <- s.Batch
-			}
-		})
-	}
+	acknowledged := appendAtOnce(t, l, writers, rounds, 1)
 	for range restarts {
 		for range writers * rounds / (restarts + 1) {
 			follower.expect(<-acknowledged)
@@ -91,8 +77,6 @@ func TestRestarts(t *testing.T) {
 		b.Close()
 		b = startBroker(t, broker.Config{DataDir: dir, Unsynced: true, Addr: addrs[0]})
 	}
-	done.Wait()
-	close(acknowledged)
 	for batch := range acknowledged {
 		follower.expect(batch)
 	}
