@@ -19,7 +19,7 @@ import (
 // which is when a gateway answers 200, until a read shows it, while events keep coming and every
 // projection folds them.
 type benchFreshnessCmd struct {
-	Rate     int           `help:"Events a second, of four types." default:"50000"`
+	Rate     int           `help:"Events a second, of four types." default:"25000"`
 	Duration time.Duration `help:"How long to measure." default:"15s"`
 	Cache    string        `help:"Cache folder of the fetched ClickHouse engine." env:"WEIR_CACHE_DIR" default:"${cache_dir}" placeholder:"DIR"`
 	Program  string        `name:"clickhouse-program" help:"clickhouse program to run." env:"WEIR_CLICKHOUSE_PROGRAM" placeholder:"PATH"`
