@@ -25,7 +25,10 @@ import (
 	"weir/webhooks/signing"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	asked()
+	goleak.VerifyTestMain(m)
+}
 
 // quickDelays make a schedule of seconds one of milliseconds.
 var quickDelays = []time.Duration{10 * time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second}
