@@ -27,7 +27,11 @@ type endpoint struct {
 	reason      string    // why it is disabled
 	failing     time.Time // since when every attempt failed; zero: it does not
 	secrets     []signingSecret
+	retired     []signingSecret // they sign nothing any more; the last mostRetired, to verify past attempts
 }
+
+// mostRetired bounds how far back past attempts can be verified: rotations of one endpoint.
+const mostRetired = 100
 
 // signingSecret is one version of an endpoint's signing secret.
 type signingSecret struct {
@@ -172,8 +176,11 @@ func (f endpointRotated) apply(s *state, e event) error {
 			}
 			if old.until.After(e.at) {
 				kept = append(kept, old)
+				continue
 			}
+			x.retired = append(x.retired[:len(x.retired):len(x.retired)], old)
 		}
+		x.retired = x.retired[max(0, len(x.retired)-mostRetired):]
 		x.secrets = kept
 	})
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -210,6 +211,27 @@ func (d *Directory) open(x *endpoint) (*Target, error) {
 		t.Keys = append(t.Keys, SigningKey{ID: s.id, Secret: text, Until: s.until})
 	}
 	return t, nil
+}
+
+// PastSecret returns the signing secret that an endpoint had under a key's id, ended
+// ones too; false when it is not known (any more). The error says that it cannot be
+// opened with this node's master keys.
+func (d *Directory) PastSecret(endpoint, keyID string) (Secret, bool, error) {
+	d.mu.RLock()
+	var sealed string
+	if x, ok := d.state.endpoints[endpoint]; ok {
+		for _, s := range slices.Concat(x.retired, x.secrets) {
+			if s.id == keyID {
+				sealed = s.sealed
+			}
+		}
+	}
+	d.mu.RUnlock()
+	if sealed == "" {
+		return Secret{}, false, nil
+	}
+	text, err := d.index.keyring.Open(purposeEndpointSecret, secretEntity(endpoint, keyID), sealed)
+	return text, true, err
 }
 
 func secretEntity(endpoint, key string) string { return endpoint + "/" + key }

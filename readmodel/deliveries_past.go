@@ -2,6 +2,7 @@ package readmodel
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -63,4 +64,40 @@ func (rd *Reader) FailedDeliveries(ctx context.Context, q FailedDeliveriesQuery)
 		return err
 	})
 	return list, total, err
+}
+
+// PastAttempt is what an attempt was signed with, as the history keeps it.
+type PastAttempt struct {
+	EndpointID, KeyID string
+	Headers           map[string]string // of the request, lower-case names
+}
+
+// AttemptQuery reads one attempt of a delivery.
+type AttemptQuery struct {
+	Project, ID string
+	Number      int
+}
+
+func (q AttemptQuery) statement() Statement {
+	var b builder
+	b.equal("project_id", q.Project)
+	b.where("delivery_id = " + b.text(q.ID))
+	b.where("number = " + b.arg("UInt32", q.Number))
+	return b.statement("SELECT endpoint_id, key_id, request_headers FROM delivery_attempts WHERE", b.conditions(), "ORDER BY started_at, event_id LIMIT 1")
+}
+
+// PastAttempt reads one attempt; project "" is any. Errors are answers already.
+func (rd *Reader) PastAttempt(ctx context.Context, project, id string, number int) (a PastAttempt, known bool, err error) {
+	if id == "" || len(id) > maxID {
+		return a, false, nil
+	}
+	err = rd.query(ctx, "attempt", AttemptQuery{project, id, number}.statement(), func(rows driver.Rows) error {
+		var headers string
+		known = true
+		if err := rows.Scan(&a.EndpointID, &a.KeyID, &headers); err != nil || headers == "" {
+			return err
+		}
+		return json.Unmarshal([]byte(headers), &a.Headers)
+	})
+	return a, known, err
 }

@@ -2,6 +2,8 @@ package readmodel
 
 import (
 	"fmt"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,7 +50,11 @@ func (p *portal) deliveries(all ...attempt) {
 			"event_id": raw(fingerprint(i)), "received_at": a.at, "status": outcome, "status_code": a.code, "failure": failure,
 			"duration_ms": 12.5, "endpoint_id": a.endpoint, "endpoint_version": uint32(2), "key_id": "whk_1", "destination": "crm",
 			"url": "https://example.test/hook", "event_type": "deploy.done", "event_ids": "", "request_headers": `{"webhook-id":"x"}`,
-			"response_headers": "", "response_body": "no\x00", "partition": uint32(0), "offset": int64(i)}
+			"response_headers": "", "response_body": "no\x00", "payload": "", "partition": uint32(0), "offset": int64(i)}
+		if strings.HasPrefix(a.endpoint, "ep_feed") {
+			values["destination"] = "internal"
+			values["payload"] = `{"type":"deploy.done","timestamp":"2026-11-21T12:00:00Z","data":{"of":"` + a.delivery + `"}}`
+		}
 		var row []any
 		for _, c := range tables.DeliveryAttempts().ColumnNames() {
 			row = append(row, values[c])
@@ -116,5 +122,39 @@ func TestFailedDeliveries(t *testing.T) {
 	}
 	if _, known, err := p.reader.PastDelivery(t.Context(), "prj_two", "dlv_c"); known || err != nil {
 		t.Errorf("another project's delivery: %t %v", known, err)
+	}
+}
+
+func TestFeed(t *testing.T) {
+	p := newPortal(t)
+	var all []attempt
+	for i := range 7 { // two at one moment
+		all = append(all, attempt{delivery: fmt.Sprintf("dlv_%d", i), endpoint: "ep_feed", status: "succeeded", number: 1, code: 200, at: noon.Add(time.Duration(i/2) * time.Minute)})
+	}
+	all = append(all,
+		attempt{delivery: "dlv_http", endpoint: "ep_1", status: "succeeded", number: 1, code: 200, at: noon},
+		attempt{delivery: "dlv_two", endpoint: "ep_feed2", status: "succeeded", number: 1, code: 200, at: noon.Add(time.Hour)},
+		attempt{delivery: "dlv_theirs", endpoint: "ep_feed", status: "succeeded", number: 1, code: 200, at: noon, project: "prj_two"})
+	p.deliveries(all...)
+	for query, want := range map[string]string{
+		"": "dlv_two dlv_6 dlv_5 dlv_4 dlv_3 dlv_2 dlv_1 dlv_0", "endpoint_id=ep_feed2": "dlv_two", "event_type=deploy.gone": "",
+	} {
+		var got []string
+		for path := "/api/webhooks/feed?limit=3&" + query; path != ""; {
+			page := p.get("one", path)
+			for _, item := range items(page) {
+				got = append(got, fmt.Sprint(item["id"]))
+				if data, _ := item["data"].(map[string]any); item["type"] != "deploy.done" || data["of"] != item["id"] {
+					t.Errorf("%v", item)
+				}
+			}
+			path = ""
+			if next, ok := page["next_cursor"].(string); ok {
+				path = "/api/webhooks/feed?limit=3&" + query + "&cursor=" + url.QueryEscape(next)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
 	}
 }

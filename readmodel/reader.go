@@ -119,6 +119,7 @@ func (rd *Reader) Routes(r chi.Router) {
 		r.Get("/api/errors/groups", rd.serve(ErrorGroups, rd.listGroups))
 		r.Get("/api/errors/groups/{fingerprint}", rd.serve(ErrorGroups, rd.group))
 		r.Get("/api/webhooks/deliveries", rd.serve(Deliveries, rd.listDeliveries))
+		r.Get("/api/webhooks/feed", rd.serve(Deliveries, rd.feed))
 		r.Get("/api/webhooks/deliveries/{id}", rd.serve(Deliveries, rd.delivery))
 		r.Get("/api/cost/rollups", rd.serve(Costs, rd.costs))
 		r.Get("/api/ingest/rejections", rd.serve(Rejections, rd.rejections))

@@ -27,6 +27,14 @@ type ModuleStatus struct {
 	Lag         time.Duration // age of the oldest of them; 0 when there is none
 	LastEventAt time.Time     // when the latest event of the module was received; zero: none yet
 	Generation  int           // of the projection that serves the module; 0: none
+	Lane        *LaneStatus   // of the module webhooks; nil: not known
+}
+
+// LaneStatus is what the webhook lane has still to do.
+type LaneStatus struct {
+	OwedRecords       int64   `json:"owed_records"`
+	WaitingDeliveries int64   `json:"waiting_deliveries"`
+	OldestSeconds     float64 `json:"oldest_owed_seconds"`
 }
 
 // Monitor knows how modules fare. Safe for concurrent use; it must answer at
@@ -53,6 +61,8 @@ type statusItem struct {
 	LagSeconds  float64    `json:"lag_seconds"`
 	LastEventAt *time.Time `json:"last_event_at"`
 	Generation  int        `json:"generation"`
+
+	Lane *LaneStatus `json:"lane,omitempty"`
 }
 
 func (rd *Reader) statusRoutes(r chi.Router) {
@@ -66,7 +76,7 @@ func (rd *Reader) status(w http.ResponseWriter, module string) {
 	if rd.cfg.Modules != nil {
 		s = rd.cfg.Modules.Module(module)
 	}
-	item := statusItem{Module: module, Status: s.Health, LagRecords: s.LagRecords, LagSeconds: s.Lag.Seconds(), Generation: s.Generation}
+	item := statusItem{Module: module, Status: s.Health, LagRecords: s.LagRecords, LagSeconds: s.Lag.Seconds(), Generation: s.Generation, Lane: s.Lane}
 	if !s.LastEventAt.IsZero() {
 		at := s.LastEventAt.UTC()
 		item.LastEventAt = &at

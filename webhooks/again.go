@@ -55,34 +55,52 @@ func (d *Decider) again(ctx context.Context, past []Past, records map[string]*re
 // atOnce is how many records one request appends at once.
 const atOnce = 16
 
-// missed finds the occasions since a time that an endpoint would be told about and
-// was not, oldest first, at most limit. The deliveries are decided as if it had
-// been there, so asking twice owes the same ids.
-func missed(ctx context.Context, log Log, ep *Endpoint, covers func(eventType string) bool, since time.Time, limit int) ([]*record, error) {
-	var found []*record
+// start is where looking for what was missed begins: at a time, and in some
+// partitions of OwedTopic at an offset instead.
+type start struct {
+	at      time.Time
+	offsets map[int]int64
+}
+
+// missed finds the occasions since a start that an endpoint would be told about and
+// was not, at most limit; next is where the rest begins, nil when that was all. The
+// deliveries are decided as if it had been there, so asking twice owes the same ids.
+func missed(ctx context.Context, log Log, ep *Endpoint, covers func(eventType string) bool, from start, limit int) (found []*record, next eventlog.Positions, err error) {
 	for p := range log.Partitions(OwedTopic) {
-		from, err := log.OffsetAt(ctx, OwedTopic, p, since)
-		if err != nil {
-			return nil, err
+		offset, given := from.offsets[p]
+		if !given {
+			if offset, err = log.OffsetAt(ctx, OwedTopic, p, from.at); err != nil {
+				return nil, nil, err
+			}
 		}
-		err = scan(ctx, log, eventlog.TopicPartition{Topic: OwedTopic, Partition: p}, from, func(r *eventlog.Record) bool {
-			rec, err := decodeRecord(r.Value)
-			if err != nil || rec.Project != ep.ProjectID || !covers(rec.Type) || len(rec.Owed) == 0 || rec.Owed[0].Round != "" {
-				return true
+		full := len(found) == limit
+		err = scan(ctx, log, eventlog.TopicPartition{Topic: OwedTopic, Partition: p}, offset, func(r *eventlog.Record) bool {
+			if full {
+				return false
 			}
-			for _, o := range rec.Owed {
-				if o.Endpoint == ep.ID {
-					return true
-				}
+			offset = r.Offset + 1
+			if rec, err := decodeRecord(r.Value); err == nil && wasMissed(rec, ep, covers) {
+				found = append(found, rec)
+				full = len(found) == limit
 			}
-			found = append(found, rec)
-			return len(found) < limit
+			return true
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		next = append(next, eventlog.Position{Topic: OwedTopic, Partition: p, Next: offset})
 	}
-	return found, nil
+	if len(found) < limit {
+		next = nil
+	}
+	return found, next, nil
+}
+
+func wasMissed(rec *record, ep *Endpoint, covers func(eventType string) bool) bool {
+	if rec.Project != ep.ProjectID || !covers(rec.Type) || len(rec.Owed) == 0 || rec.Owed[0].Round != "" {
+		return false
+	}
+	return !slices.ContainsFunc(rec.Owed, func(o owed) bool { return o.Endpoint == ep.ID })
 }
 
 func randomID() string {

@@ -12,6 +12,7 @@ import (
 
 	"weir/eventlog"
 	"weir/internal/httpapi"
+	"weir/webhooks/signing"
 )
 
 // History reads what became of deliveries from the read model.
@@ -22,6 +23,15 @@ type History interface {
 	// Failed returns the deliveries to an endpoint that were made since a time and
 	// ended without success, oldest first, at most limit, and how many there are.
 	Failed(ctx context.Context, project, endpoint string, since time.Time, limit int) ([]Past, int, error)
+
+	// Attempt returns one attempt of a delivery; project "" is any.
+	Attempt(ctx context.Context, project, id string, number int) (PastAttempt, bool, error)
+}
+
+// PastAttempt is what an attempt was signed with, as the history shows it.
+type PastAttempt struct {
+	EndpointID, KeyID string
+	Headers           map[string]string // of the request
 }
 
 // APIConfig is what an API needs.
@@ -31,6 +41,12 @@ type APIConfig struct {
 	Auth     httpapi.Authenticator
 	Projects func(id string) bool
 	History  History
+
+	// Key finds a signing key of an endpoint by its id, ended ones too.
+	Key func(endpoint, keyID string) (signing.Key, bool, error)
+
+	// Repeats knows the idempotency keys of deliver; nil: there are none.
+	Repeats *Repeats
 }
 
 // API answers the requests that make deliveries owed. Safe for concurrent use.
@@ -50,19 +66,22 @@ const (
 	maxTypeLength = 100
 )
 
-// Routes adds the endpoints; all need a key with manage. A delivery or endpoint of
-// another project is a 404.
+// Routes adds the endpoints; all but the last need a key with manage, that one with
+// read. A delivery or endpoint of another project is a 404.
 //
 //	POST /api/webhooks/deliver
 //	POST /api/webhooks/endpoints/{id}/test
 //	POST /api/webhooks/endpoints/{id}/recover
 //	POST /api/webhooks/deliveries/{id}/redeliver
+//	GET  /api/webhooks/deliveries/{id}/attempts/{number}/verification
 func (a *API) Routes(r chi.Router) {
 	manage := r.With(httpapi.RequireScope(a.cfg.Auth, httpapi.ScopeManage))
 	manage.Post("/api/webhooks/deliver", serve(a.deliver))
 	manage.Post("/api/webhooks/endpoints/{id}/test", serve(a.test))
 	manage.Post("/api/webhooks/endpoints/{id}/recover", serve(a.recover))
 	manage.Post("/api/webhooks/deliveries/{id}/redeliver", serve(a.redeliver))
+	r.With(httpapi.RequireScope(a.cfg.Auth, httpapi.ScopeRead)).
+		Get("/api/webhooks/deliveries/{id}/attempts/{number}/verification", serve(a.verify))
 }
 
 func serve(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
@@ -114,7 +133,11 @@ func (a *API) deliver(w http.ResponseWriter, r *http.Request) error {
 	if in.EventType == "" {
 		in.EventType = "message"
 	}
-	return a.owe(w, r, Occasion{Project: project, Type: in.EventType, Payload: in.Payload, Endpoint: in.EndpointID})
+	o := Occasion{Project: project, Type: in.EventType, Payload: in.Payload, Endpoint: in.EndpointID}
+	if key, given := r.Header[headerIdempotency]; given {
+		return a.oweOnce(w, r, o, key)
+	}
+	return a.owe(w, r, o)
 }
 
 // owe decides an occasion that a request brought, and answers 202.

@@ -22,21 +22,32 @@ func (keys) Authenticate(bearer string) (httpapi.Principal, bool) {
 }
 
 // shelf is a history in memory.
-type shelf map[string]Past
+type shelf map[string]kept
+
+// kept is a delivery with its first attempt.
+type kept struct {
+	Past
+	attempt PastAttempt
+}
 
 func (s shelf) Delivery(_ context.Context, project, id string) (Past, bool, error) {
 	p, ok := s[id]
-	return p, ok && p.ProjectID == project, nil
+	return p.Past, ok && p.ProjectID == project, nil
 }
 
 func (s shelf) Failed(_ context.Context, _, endpoint string, _ time.Time, limit int) ([]Past, int, error) {
 	var all []Past
 	for _, p := range s {
 		if p.EndpointID == endpoint && p.Status == statusExhausted {
-			all = append(all, p)
+			all = append(all, p.Past)
 		}
 	}
 	return all[:min(limit, len(all))], len(all), nil
+}
+
+func (s shelf) Attempt(_ context.Context, project, id string, number int) (PastAttempt, bool, error) {
+	p, ok := s[id]
+	return p.attempt, ok && p.ProjectID == project && number == 1, nil
 }
 
 func TestAgain(t *testing.T) {
@@ -65,7 +76,7 @@ func TestAgain(t *testing.T) {
 	id := made.Owed[0].ID
 	first := r.next(t)
 	await(t, log, id)
-	history[id] = Past{ID: id, ProjectID: "prj", EndpointID: "ep_1", Status: statusExhausted, Attempts: 1}
+	history[id] = kept{Past: Past{ID: id, ProjectID: "prj", EndpointID: "ep_1", Status: statusExhausted, Attempts: 1}}
 	if code, _ := call("other", "/api/webhooks/deliveries/"+id+"/redeliver", ""); code != http.StatusNotFound {
 		t.Errorf("another project's delivery: %d", code)
 	}
@@ -92,7 +103,7 @@ func TestAgain(t *testing.T) {
 	if missed := r.next(t); missed.id == first.id || missed.body != first.body {
 		t.Errorf("a new endpoint got %+v", missed)
 	}
-	history[id] = Past{ID: id, ProjectID: "prj", EndpointID: "ep_1", Status: statusRetrying}
+	history[id] = kept{Past: Past{ID: id, ProjectID: "prj", EndpointID: "ep_1", Status: statusRetrying}}
 	for path, want := range map[string]int{
 		"/api/webhooks/deliveries/" + id + "/redeliver": http.StatusConflict, "/api/webhooks/deliveries/dlv_x/redeliver": http.StatusNotFound,
 		"/api/webhooks/endpoints/ep_x/test": http.StatusNotFound, "/api/webhooks/endpoints/ep_1/test": http.StatusAccepted,

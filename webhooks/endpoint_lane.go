@@ -44,6 +44,7 @@ type endpointLane struct {
 
 	mu       sync.Mutex
 	queue    []*task
+	kind     string // of the endpoint, when it was last offered something
 	workers  int
 	limit    float64 // attempts at once
 	proven   bool    // an attempt succeeded since the last failure
@@ -88,9 +89,17 @@ func (e *endpointLane) offer(t *task, ep *Endpoint) (wait time.Duration, reason 
 		}
 		return spread(max(e.expected(), shortestMove)), reason
 	}
-	e.queue = append(e.queue, t)
+	e.queue, e.kind = append(e.queue, t), kindOf(ep)
+	e.wait(1)
 	e.hire()
 	return 0, ""
+}
+
+// wait counts what waits.
+func (e *endpointLane) wait(n int) {
+	if n != 0 {
+		e.lane.metrics.waiting.WithLabelValues(e.kind).Add(float64(n))
+	}
 }
 
 // spread lengthens a wait at random, so that what waits does not come back at once.
@@ -189,6 +198,7 @@ func (e *endpointLane) pop() (t *task, pause time.Duration) {
 	t = e.queue[0]
 	e.queue[0] = nil
 	e.queue = e.queue[1:]
+	e.wait(-1)
 	if e.limiter != nil {
 		pause = e.limiter.Reserve().Delay()
 	}
@@ -216,9 +226,10 @@ func (e *endpointLane) send(t *task) {
 		return
 	}
 	l.cfg.step("before attempt", t.owed.Delivery)
-	l.metrics.flying.Inc()
+	flying := l.metrics.flying.WithLabelValues(ep.Kind)
+	flying.Inc()
 	out := l.try(t.turn.finishing, t.rec, t.owed, ep)
-	l.metrics.flying.Dec()
+	flying.Dec()
 	l.flights.Release(1)
 	moved := e.leave(ep.Version, breaks, out)
 	for _, m := range moved {
@@ -281,6 +292,7 @@ func (e *endpointLane) leave(version, breaks int, out outcome) (moved []*task) {
 	e.fail(out)
 	if e.failures >= breakAfter {
 		moved, e.queue = e.queue, nil
+		e.wait(-len(moved))
 	}
 	return moved
 }

@@ -71,6 +71,13 @@ func (f *firsts) known(thing [16]byte) bool {
 	return had
 }
 
+// first is the first half of the id that claimed a thing.
+func (f *firsts) first(thing [16]byte) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.by[thing]
+}
+
 // is says whether a record is the event in which a thing was first seen.
 func (f *firsts) is(thing [16]byte, r *eventlog.Record) bool {
 	f.mu.Lock()

@@ -13,12 +13,15 @@ func (l *Lane) handle(t *task) {
 	if l.repeated(t) {
 		return
 	}
+	ep, known, err := l.cfg.Directory.Endpoint(t.owed.Endpoint)
+	if t.reader.tp.Topic == OwedTopic {
+		l.metrics.owed.WithLabelValues(kindOf(ep)).Inc()
+	}
 	now := l.cfg.Now()
 	if due := time.UnixMilli(t.owed.Due); t.owed.Due > 0 && due.After(now) {
 		t.later(func(ctx context.Context) error { return l.move(ctx, t, due) })
 		return
 	}
-	ep, known, err := l.cfg.Directory.Endpoint(t.owed.Endpoint)
 	switch {
 	case !known || err == nil && (!ep.Enabled || ep.ProjectID != t.rec.Project):
 		t.later(func(ctx context.Context) error { return l.cancel(ctx, t, ep) })
@@ -82,7 +85,7 @@ func (l *Lane) delay(ctx context.Context, rec *record, o owed, due time.Time) er
 
 // cancel ends a delivery whose endpoint was deleted or disabled.
 func (l *Lane) cancel(ctx context.Context, t *task, ep *Endpoint) error {
-	l.metrics.canceled.Inc()
+	l.metrics.canceled.WithLabelValues(kindOf(ep)).Inc()
 	now := l.cfg.Now()
 	return l.writer.once(ctx, attemptsTopic, eventlog.Set{
 		Key: []byte(t.rec.Project), Batch: t.owed.batch("canceled"), Time: now, Headers: laneHeaders,

@@ -101,7 +101,7 @@ func (n *Noticer) Run(ctx context.Context) error {
 	defer stop()
 	tailed := make(chan error, 1)
 	go func() {
-		err := n.tail(ctx)
+		err := tailTold(ctx, n.cfg.Log, n.cfg.Told, n.firsts)
 		stop()
 		tailed <- err
 	}()
@@ -113,12 +113,12 @@ func (n *Noticer) Run(ctx context.Context) error {
 	return err
 }
 
-// tail follows what was told.
-func (n *Noticer) tail(ctx context.Context) error {
+// tailTold follows a topic of claims.
+func tailTold(ctx context.Context, log NoticeLog, topic string, into *firsts) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		bounds, err := n.cfg.Log.Bounds(ctx, n.cfg.Told)
+		bounds, err := log.Bounds(ctx, topic)
 		if err == nil {
-			return n.cfg.Log.Tail(ctx, n.cfg.Told, n.firsts.from(bounds[0]), n.firsts.take)
+			return log.Tail(ctx, topic, into.from(bounds[0]), into.take)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

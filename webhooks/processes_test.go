@@ -150,6 +150,12 @@ func (l *ledger) answer(w http.ResponseWriter, r *http.Request, _ int) {
 	w.WriteHeader(status)
 }
 
+func (l *ledger) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.succeeded
+}
+
 func (l *ledger) take(r *http.Request) (code int, slow bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,8 +216,21 @@ func shareAndBreak(t *testing.T, brokers []string, embedded bool, processes int)
 	}
 	t.Cleanup(func() { _ = log.Close(context.Background()) })
 	d := NewDecider(log, o.book(), nil)
-	ids := decide(t, d, occasions/2, Occasion{Type: "deploy.succeeded"})
-
+	// Some is owed from the start, and as much again after each break, so that all
+	// breaks come while there is work.
+	var ids []string
+	var deciding sync.WaitGroup
+	var mu sync.Mutex
+	owe := func(n int) {
+		deciding.Go(func() {
+			more := decide(t, d, n, Occasion{Type: "deploy.succeeded"})
+			mu.Lock()
+			ids = append(ids, more...)
+			mu.Unlock()
+		})
+	}
+	part := occasions / (breaks + 1)
+	owe(occasions - breaks*part)
 	names := 0
 	fresh := func() *dispatcher {
 		names++
@@ -224,36 +243,38 @@ func shareAndBreak(t *testing.T, brokers []string, embedded bool, processes int)
 		running = append(running, fresh())
 	}
 	began := time.Now()
-	more := make(chan []string)
-	go func() { more <- decide(t, d, occasions-occasions/2, Occasion{Type: "deploy.succeeded"}) }()
 	kills, pauses := 0, 0
+	due := part * endpoints / 4 // so many have arrived when the next break comes: there is work under way
 	for done := false; !done; {
 		select {
 		case <-seen.all:
 			done = true
-		case <-time.After(time.Duration(500+random.IntN(2500)) * time.Millisecond): // the breaks' own pace
+		case <-time.After(20 * time.Millisecond): // the breaks' own pace
+			if kills+pauses == breaks || seen.count() < due {
+				break
+			}
+			due += part*endpoints/2 + random.IntN(part*endpoints/2)
+			owe(part)
 			i := random.IntN(len(running))
-			switch {
-			case kills+pauses >= breaks:
-			case random.IntN(3) == 0: // paused for longer than the others wait for it
-				pauses++
-				running[i].broken = time.Now()
-				running[i].signal(t, syscall.SIGSTOP)
-				time.Sleep(dispatcherSession + time.Duration(random.IntN(2000))*time.Millisecond)
-				running[i].signal(t, syscall.SIGCONT)
-			default:
+			if random.IntN(3) > 0 {
 				kills++
 				running[i].kill()
 				ended = append(ended, running[i])
 				running[i] = fresh()
+				break
 			}
+			pauses++ // for longer than the others wait for it
+			running[i].broken = time.Now()
+			running[i].signal(t, syscall.SIGSTOP)
+			time.Sleep(dispatcherSession + time.Duration(random.IntN(2000))*time.Millisecond)
+			running[i].signal(t, syscall.SIGCONT)
 		}
 		if time.Since(began) > time.Duration(occasions)*endpoints*10*time.Millisecond+4*time.Minute {
 			t.Errorf("%d of %d deliveries arrived", seen.succeeded, seen.want)
 			break
 		}
 	}
-	ids = append(ids, <-more...)
+	deciding.Wait()
 	took := time.Since(began)
 	for _, one := range running {
 		one.stop(t)

@@ -124,9 +124,6 @@ func (r *reader) dispatch(ctx context.Context, raw *eventlog.Record) bool {
 	if len(rec.Owed) == 0 {
 		return true
 	}
-	if r.tp.Topic == OwedTopic {
-		l.metrics.owed.Add(float64(len(rec.Owed)))
-	}
 	if rec.Control > l.cfg.Directory.Next() && l.cfg.Directory.Wait(ctx, rec.Control) != nil {
 		return false
 	}

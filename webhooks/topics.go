@@ -31,7 +31,10 @@ func defaultDelays() []time.Duration {
 func Topics() []eventlog.Topic { return topicsFor(defaultDelays()) }
 
 func topicsFor(delays []time.Duration) []eventlog.Topic {
-	topics := []eventlog.Topic{{Name: OwedTopic}, {Name: FirstsTopic, Partitions: 1, Single: true}, {Name: StatesTopic, Partitions: 1, Single: true}}
+	topics := []eventlog.Topic{
+		{Name: OwedTopic}, {Name: FirstsTopic, Partitions: 1, Single: true}, {Name: StatesTopic, Partitions: 1, Single: true},
+		{Name: RepeatsTopic, Partitions: 1, Single: true, Retention: repeatsRetention},
+	}
 	for _, d := range delays {
 		topics = append(topics, eventlog.Topic{Name: retryTopic(d), Retention: retryRetention})
 	}

@@ -79,13 +79,32 @@ func (m modules) folded(t schemas.Type) readmodel.ModuleStatus {
 	if lane := m.portal.lane; t == schemas.Webhook && lane != nil && health == readmodel.OK && len(lane.Problems()) > 0 {
 		health = readmodel.Degraded // some deliveries have stopped for good
 	}
+	var lane *readmodel.LaneStatus
+	if t == schemas.Webhook {
+		lane = m.lane()
+		if lane != nil && lane.OldestSeconds > lateAfter.Seconds() && health == readmodel.OK {
+			health = readmodel.Degraded // nobody delivers, or not fast enough
+		}
+	}
 	return readmodel.ModuleStatus{
-		Health:      health,
+		Health: health, Lane: lane,
 		LagRecords:  records,
 		Lag:         time.Duration(seconds * float64(time.Second)),
 		LastEventAt: m.portal.monitor.LastEvent(topic),
 		Generation:  progress.Generation,
 	}
+}
+
+// lane is how far behind the webhook lane is; nil while that is not known.
+func (m modules) lane() *readmodel.LaneStatus {
+	if m.portal.backlog == nil {
+		return nil
+	}
+	b := m.portal.backlog.Latest()
+	if b.At.IsZero() {
+		return nil
+	}
+	return &readmodel.LaneStatus{OwedRecords: b.Owed, WaitingDeliveries: b.Waiting, OldestSeconds: b.Oldest.Seconds()}
 }
 
 // health judges a projection for one topic; "" judges it for all of its topics.

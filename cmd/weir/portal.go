@@ -61,6 +61,7 @@ type portal struct {
 	ingestDoor  http.Handler           // nil without the role
 	projector   *projections.Projector // nil without the role
 	lane        *webhooks.Lane         // nil without the role deliver
+	backlog     *webhooks.BacklogWatch // nil without the role read
 	monitor     *projections.Monitor   // nil without the role read
 	auditor     *projections.Auditor   // nil without the role read
 	tables      driver.Conn            // the read role's pool

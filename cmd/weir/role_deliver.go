@@ -65,13 +65,17 @@ func (p *portal) webhookRoutes(r chi.Router, reader *readmodel.Reader) error {
 	commands := control.NewCommands(p.directory)
 	commands.EndpointRoutes(r, opts)
 	commands.BudgetRoutes(r)
+	p.backlog = webhooks.NewBacklogWatch(p.log, p.logger, p.registry)
+	p.run("backlog of deliveries", p.backlog.Run)
+	repeats := webhooks.NewRepeats(p.log)
+	p.run("idempotency keys of deliveries", repeats.Run)
 	webhooks.NewAPI(webhooks.APIConfig{
 		Log: p.log, Decider: webhooks.NewDecider(p.log, targets{p.directory}, p.logger), Auth: p.directory,
 		Projects: func(id string) bool {
 			_, known := p.directory.Project(id)
 			return known
 		},
-		History: pastDeliveries{reader},
+		History: pastDeliveries{reader}, Key: targets{p.directory}.PastKey, Repeats: repeats,
 	}).Routes(r)
 	return p.startStateNotices(reader)
 }
@@ -114,6 +118,16 @@ func (t targets) Endpoint(id string) (*webhooks.Endpoint, bool, error) {
 		ep.Keys = append(ep.Keys, webhooks.SigningKey{ID: k.ID, Key: key, Until: k.Until})
 	}
 	return ep, true, nil
+}
+
+// PastKey finds a signing key of an endpoint by its id, ended ones too.
+func (t targets) PastKey(endpoint, keyID string) (signing.Key, bool, error) {
+	secret, known, err := t.directory.PastSecret(endpoint, keyID)
+	if !known || err != nil {
+		return signing.Key{}, known, err
+	}
+	key, err := signing.ParseSecret(secret.Reveal())
+	return key, true, err
 }
 
 func covers(patterns []string) func(string) bool {
@@ -161,6 +175,11 @@ func (d pastDeliveries) Failed(ctx context.Context, project, endpoint string, si
 		past[i] = webhooks.Past(p)
 	}
 	return past, total, err
+}
+
+func (d pastDeliveries) Attempt(ctx context.Context, project, id string, number int) (webhooks.PastAttempt, bool, error) {
+	a, known, err := d.reader.PastAttempt(ctx, project, id, number)
+	return webhooks.PastAttempt(a), known, err
 }
 
 var _ webhooks.Log = (*eventlog.Log)(nil)

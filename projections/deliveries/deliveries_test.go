@@ -82,6 +82,19 @@ func TestOurs(t *testing.T) {
 	}
 }
 
+// The feed shows what the lane delivered; nobody writes into it from outside.
+func TestPayload(t *testing.T) {
+	event := webhook("2026-11-21T09:00:00Z", `{"destination":"internal","deliveryId":"dlv_1","deliveryStatus":"succeeded","status":"succeeded","attempt":1,"endpointId":"ep_1","eventType":"x","payload":{"type":"x","data":[1]}}`)
+	for _, c := range []struct {
+		headers []eventlog.Header
+		want    string
+	}{{laneHeaders, `{"type":"x","data":[1]}`}, {nil, ""}} {
+		if _, attempts := folded(t, c.headers, event); attempts[0]["payload"] != c.want {
+			t.Errorf("payload is %q instead of %q", attempts[0]["payload"], c.want)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	f := Projection().New()
 	f.Reset()

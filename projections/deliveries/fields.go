@@ -34,6 +34,7 @@ import (
 //	requestHeaders   object   as sent, secrets redacted
 //	responseHeaders  object
 //	responseBody     string   its first 16 KiB
+//	payload          object   what was delivered, of internal endpoints only
 //
 // Strings point into the record.
 type event struct {
@@ -51,6 +52,7 @@ type event struct {
 	requestHeaders             string // JSON
 	responseHeaders            string // JSON
 	responseBody               string
+	payload                    string // JSON
 	fault                      error
 }
 
@@ -114,6 +116,8 @@ func (e *event) added(name, value []byte) {
 		raw(&e.requestHeaders, value, '{')
 	case "responseHeaders":
 		raw(&e.responseHeaders, value, '{')
+	case "payload":
+		raw(&e.payload, value, '{')
 	}
 }
 

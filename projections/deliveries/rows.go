@@ -115,6 +115,7 @@ type attemptRows struct {
 	version                                       []uint32
 	key, destination, url, eventType, eventIDs    []string
 	requestHeaders, responseHeaders, responseBody []string
+	payload                                       []string
 	partition                                     []uint32
 	offset                                        []int64
 }
@@ -140,6 +141,7 @@ func (t *attemptRows) add(a *attempt) {
 	t.requestHeaders = append(t.requestHeaders, a.requestHeaders)
 	t.responseHeaders = append(t.responseHeaders, a.responseHeaders)
 	t.responseBody = append(t.responseBody, a.responseBody)
+	t.payload = append(t.payload, a.payload)
 	t.partition = append(t.partition, a.partition)
 	t.offset = append(t.offset, a.offset)
 }
@@ -150,7 +152,7 @@ func (t *attemptRows) block() projections.Block {
 		Columns: []any{
 			t.project, t.id, t.number, t.started, t.eventID, t.received, t.outcome, t.statusCode, t.failure,
 			t.duration, t.endpoint, t.version, t.key, t.destination, t.url, t.eventType, t.eventIDs,
-			t.requestHeaders, t.responseHeaders, t.responseBody, t.partition, t.offset,
+			t.requestHeaders, t.responseHeaders, t.responseBody, t.payload, t.partition, t.offset,
 		},
 		Rows: len(t.id),
 	}

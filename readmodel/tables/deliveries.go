@@ -35,6 +35,7 @@ func Deliveries() Table {
 //   - status: succeeded or failed; failure: its code, "" when it succeeded.
 //   - status_code: 0 when no response came. duration_ms: milliseconds.
 //   - request_headers, response_headers: JSON objects, "" when not known.
+//   - payload: the body delivered to an internal endpoint, a JSON object; else "".
 //   - event_ids: what was delivered, JSON array, "" when not known.
 //
 // Sort key: read for one delivery, in the order of the attempts.
@@ -63,6 +64,7 @@ func DeliveryAttempts() Table {
 			{"request_headers", "String", "ZSTD(1)"},
 			{"response_headers", "String", "ZSTD(1)"},
 			{"response_body", "String", "ZSTD(1)"},
+			{"payload", "String", "ZSTD(1)"},
 			{"partition", "UInt32", ""},
 			{"offset", "Int64", ""},
 		},
