@@ -39,8 +39,21 @@ type Assignment struct {
 	sizes         map[string]int // partitions by topic when they were assigned
 	ctx           context.Context
 	cancel        context.CancelCauseFunc
-	left          chan struct{} // closed when the member moves on: no more heartbeats
-	doubtful      atomic.Bool   // a commit was sent and not answered
+	left          chan struct{}             // closed when the member moves on: no more heartbeats
+	doubtful      atomic.Bool               // a commit was sent and not answered
+	heard         atomic.Pointer[time.Time] // when the last heartbeat that was answered was sent; nil: another may have the partitions
+}
+
+// Held says whether nobody else can have the partitions yet: the coordinator answered
+// within the session timeout. For a process that was paused for longer it is false at
+// once; what is about to be written then must not be, and the assignment ends.
+func (a *Assignment) Held() bool {
+	heard := a.heard.Load()
+	if heard != nil && time.Since(*heard) < a.log.cfg.SessionTimeout {
+		return true
+	}
+	a.end(fmt.Errorf("%w: the coordinator of group %s has not answered for a session timeout", ErrStale, a.group))
+	return false
 }
 
 // Context ends when the assignment is no longer current, with the reason as its
@@ -153,6 +166,8 @@ func (m *Membership) Close(ctx context.Context) error {
 func (m *Membership) begin(a *Assignment) {
 	a.ctx, a.cancel = context.WithCancelCause(m.log.ctx)
 	a.left = make(chan struct{})
+	now := time.Now()
+	a.heard.Store(&now)
 	m.current = a
 	m.beating.Add(1)
 	go func() {
@@ -184,7 +199,6 @@ func (m *Membership) beat(a *Assignment) {
 	period := min(m.log.cfg.SessionTimeout/5, time.Second)
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
-	heard := time.Now()
 	for {
 		select {
 		case <-a.left:
@@ -197,14 +211,15 @@ func (m *Membership) beat(a *Assignment) {
 		err := m.heartbeat(m.log.ctx, a, m.log.cfg.SessionTimeout/2)
 		switch {
 		case err == nil:
-			heard = sent
+			a.heard.Store(&sent)
 		case errors.Is(err, kafka.RebalanceInProgress):
-			heard = sent
+			a.heard.Store(&sent)
 			a.end(fmt.Errorf("%w: group %s rebalances", ErrStale, m.group))
 		case stale(err):
+			a.heard.Store(nil)
 			a.end(fmt.Errorf("%w: group %s: %w", ErrStale, m.group, err))
 			return
-		case time.Since(heard) > m.log.cfg.SessionTimeout:
+		case !a.Held():
 			a.end(fmt.Errorf("%w: the coordinator of group %s has not answered for a session timeout: %w", ErrStale, m.group, err))
 		}
 		if a.leads && m.grown(a) {

@@ -97,7 +97,7 @@ func (q AttemptsQuery) statement() Statement {
 	b.where("delivery_id = " + b.text(q.ID))
 	inner := "SELECT number, toUnixTimestamp64Nano(started_at) AS at, lower(hex(event_id)) AS id, toString(status) AS outcome, status_code, " +
 		"toString(failure) AS code, duration_ms, key_id, endpoint_version, request_headers, response_headers, response_body " +
-		"FROM delivery_attempts WHERE " + b.conditions() + " ORDER BY number DESC, started_at DESC, event_id DESC LIMIT " + b.arg("UInt32", maxAttempts)
+		"FROM delivery_attempts WHERE " + b.conditions() + " ORDER BY number DESC, started_at DESC, event_id DESC LIMIT 1 BY event_id LIMIT " + b.arg("UInt32", maxAttempts)
 	return b.statement(b.bounded("number, at, id, outcome, status_code, code, duration_ms, key_id, endpoint_version, request_headers, response_headers, response_body",
 		"length(request_headers) + length(response_headers) + length(response_body)", inner, "number DESC, at DESC, id DESC"))
 }

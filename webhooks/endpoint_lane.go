@@ -168,7 +168,7 @@ func (e *endpointLane) work() {
 			t.drop()
 			continue
 		}
-		if pause > 0 && !sleep(t.turn.reading, pause) || t.turn.reading.Err() != nil {
+		if pause > 0 && !sleep(t.turn.reading, pause) || t.turn.reading.Err() != nil || !t.turn.assignment.Held() {
 			t.drop()
 			t.turn.busy.Done()
 			continue

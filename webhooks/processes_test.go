@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -82,7 +83,7 @@ type dispatcher struct {
 	orders
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	broken time.Time // when it was killed or paused; zero: never
+	broken []time.Time // when it was killed or paused
 }
 
 func (o orders) start(t *testing.T) *dispatcher {
@@ -104,7 +105,7 @@ func (o orders) start(t *testing.T) *dispatcher {
 
 // kill ends it as a power cut would.
 func (d *dispatcher) kill() {
-	d.broken = time.Now()
+	d.broken = append(d.broken, time.Now())
 	_ = d.cmd.Process.Kill()
 	_ = d.cmd.Wait()
 }
@@ -175,7 +176,7 @@ func (l *ledger) take(r *http.Request) (code int, slow bool) {
 
 // Several dispatchers, each a process of its own, share the lane while they are killed
 // and paused at random: nothing is lost, what the history tells is what the receivers
-// saw, and what they saw beyond it was in flight when its dispatcher was killed or paused.
+// saw, and what they saw beyond it was in flight when one was killed or paused.
 func TestDispatcherProcesses(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) { shareAndBreak(t, startBroker(t).Addrs(), true, n) })
@@ -264,7 +265,7 @@ func shareAndBreak(t *testing.T, brokers []string, embedded bool, processes int)
 				break
 			}
 			pauses++ // for longer than the others wait for it
-			running[i].broken = time.Now()
+			running[i].broken = append(running[i].broken, time.Now())
 			running[i].signal(t, syscall.SIGSTOP)
 			time.Sleep(dispatcherSession + time.Duration(random.IntN(2000))*time.Millisecond)
 			running[i].signal(t, syscall.SIGCONT)
@@ -285,25 +286,35 @@ func shareAndBreak(t *testing.T, brokers []string, embedded bool, processes int)
 	l := startLane(t, log, final.book()) // ends what the others had in hand
 	byID := await(t, log, ids...)
 	l.stop()
-	seen.compare(t, byID, ids, ended)
+	// Apache Kafka moves partitions when a member's session ends. The embedded broker,
+	// which in earnest has one process only, may also take them from a member later,
+	// while its group settles.
+	settling := dispatcherSession + time.Second
+	if embedded {
+		settling = time.Minute
+	}
+	seen.compare(t, byID, ids, ended, settling)
 	t.Logf("%d deliveries by %d processes in %v, %d kills and %d pauses", len(ids), processes, took.Round(time.Second), kills, pauses)
 }
 
+// inHand is more than an attempt and its record take, on a machine under load.
+const inHand = 10 * time.Second
+
 // compare holds the history against what the receivers got.
-func (l *ledger) compare(t *testing.T, byID map[string][]attempt, ids []string, dispatchers []*dispatcher) {
+func (l *ledger) compare(t *testing.T, byID map[string][]attempt, ids []string, dispatchers []*dispatcher, settling time.Duration) {
 	t.Helper()
-	broken := map[string]time.Time{}
+	var breaks []time.Time // each moves partitions, of all dispatchers
 	for _, d := range dispatchers {
-		broken[d.Name] = d.broken
+		breaks = append(breaks, d.broken...)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	repeats, twice, attempts := 0, 0, 0
 	for _, id := range ids {
 		got := l.got[id]
-		inFlight := 0 // of dispatchers that were broken off within the time of an attempt and its record
+		inFlight := 0 // attempts whose record may not have been in the log when partitions moved
 		for _, a := range got {
-			if at := broken[a.by]; !at.IsZero() && a.at.Before(at.Add(time.Second)) && at.Sub(a.at) < 5*time.Second {
+			if slices.ContainsFunc(breaks, func(at time.Time) bool { return a.at.Before(at.Add(settling)) && at.Sub(a.at) < inHand }) {
 				inFlight++
 			}
 		}

@@ -192,6 +192,10 @@ func (t *task) later(step func(ctx context.Context) error) {
 	t.turn.busy.Add(1)
 	go func() {
 		defer t.turn.busy.Done()
+		if !t.turn.assignment.Held() { // whoever has the partition now does it
+			t.drop()
+			return
+		}
 		t.end(step(t.turn.finishing))
 	}()
 }

@@ -83,8 +83,13 @@ func (a *API) oweOnce(w http.ResponseWriter, r *http.Request, o Occasion, given 
 	}
 	if made != nil {
 		w.Header().Set(headerReplayed, "true")
-	} else if made, err = a.cfg.Decider.Decide(r.Context(), o); err != nil {
-		return logError(err)
+	} else {
+		if _, err = a.cfg.Decider.Decide(r.Context(), o); err == nil {
+			made, err = a.made(r.Context(), o) // of two requests at once the one that is first in the log holds
+		}
+		if err != nil {
+			return logError(err)
+		}
 	}
 	if made == nil {
 		made = []Delivery{}

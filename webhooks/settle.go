@@ -28,8 +28,10 @@ func (l *Lane) settle(ctx context.Context, t *task, out outcome) error {
 	l.cfg.step("attempted", t.owed.Delivery)
 	status, next := l.verdict(t.owed, out)
 	now := l.cfg.Now()
+	attempt := t.owed
+	attempt.Hop = 0 // however it came to be made: made twice it is the same event
 	err := l.writer.once(ctx, attemptsTopic, eventlog.Set{
-		Key: []byte(t.rec.Project), Batch: t.owed.batch("attempt"), Time: now, Headers: laneHeaders,
+		Key: []byte(t.rec.Project), Batch: attempt.batch("attempt"), Time: now, Headers: laneHeaders,
 		Values: [][]byte{out.event(t.rec, t.owed, status, next)},
 	})
 	if err != nil {
