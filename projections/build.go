@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"weir/readmodel/tables"
@@ -83,9 +84,7 @@ func (p *Projector) compareWhenThere(ctx context.Context, projection Projection,
 		return fmt.Errorf("holding generations %d and %d of %s at one position: %w", live.Generation.Generation, m.Generation.Generation, projection.Name, err)
 	}
 	stop := p.keepHeld(ctx, name, m, tables.HoldBuilding)
-	differences, err := compare(ctx, p.cfg.ClickHouse, projection,
-		side{suffix: cloneSuffix(suffix), projection: projection.Name, generation: live.Generation.Generation},
-		side{suffix: suffix, projection: projection.Name, generation: m.Generation.Generation})
+	differences, err := p.compareFrozen(ctx, projection, m.Generation)
 	stop()
 	if err != nil {
 		return err
@@ -102,6 +101,14 @@ func (p *Projector) compareWhenThere(ctx context.Context, projection Projection,
 		return err
 	}
 	return p.dropCopies(ctx, projection, cloneSuffix(suffix))
+}
+
+// compareFrozen compares what freeze has left: the clones of the live tables and a
+// generation that is held.
+func (p *Projector) compareFrozen(ctx context.Context, projection Projection, g tables.Generation) (Differences, error) {
+	suffix := tables.GenerationSuffix(g.Generation)
+	return compare(ctx, p.cfg.ClickHouse, projection,
+		side{suffix: cloneSuffix(suffix), alone: true}, side{suffix: suffix, projection: projection.Name, generation: g.Generation})
 }
 
 // near reports whether a generation has so little left that it can be folded
@@ -151,6 +158,9 @@ func (p *Projector) freeze(ctx context.Context, projection Projection, live, oth
 		if err := p.exec(ctx, tables.Clone(t.Name, t.Name+clones)); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.cloneQuarantine(ctx, live.Generation, clones); err != nil { // live folding goes on filling it
+		return nil, err
 	}
 	if err := owners.current(); err != nil {
 		return nil, err
@@ -230,10 +240,17 @@ func (p *Projector) align(ctx context.Context, projection Projection, live, othe
 		return owned{}, nil, err
 	}
 	defer p.keepHeld(ctx, marked, m, tables.HoldAll)()
-	wait, cancel := context.WithTimeout(ctx, custodyTime)
-	defer cancel()
 	var o owned
-	var err error
+	var at vector
+	err := p.whileStale(ctx, func(wait context.Context) (err error) {
+		o, at, err = p.own(ctx, wait, projection, live, other, m)
+		return err
+	})
+	return o, at, err
+}
+
+// own is one try to take both into custody, with wait, and to fold them up.
+func (p *Projector) own(ctx, wait context.Context, projection Projection, live, other filling, m tables.Mark) (o owned, at vector, err error) {
 	if o.live, err = p.takeCustody(wait, projection, live); err != nil {
 		return o, nil, err
 	}
@@ -241,7 +258,7 @@ func (p *Projector) align(ctx context.Context, projection Projection, live, othe
 		o.live.release()
 		return o, nil, err
 	}
-	at, err := p.alignOwned(ctx, projection, o, m)
+	at, err = p.alignOwned(ctx, projection, o, m)
 	if err == nil {
 		err = o.current()
 	}
@@ -342,8 +359,9 @@ func (p *Projector) afterSwap(ctx context.Context, projection Projection, live, 
 	return p.remark(ctx, projection.Tables[0].Name, tables.Mark{Generation: m.Generation})
 }
 
+// dropCopies drops clones of the live tables and of the quarantine.
 func (p *Projector) dropCopies(ctx context.Context, projection Projection, suffix string) error {
-	for _, t := range projection.Tables {
+	for _, t := range append(slices.Clone(projection.Tables), tables.Quarantine()) {
 		if err := p.exec(ctx, tables.Drop(t.Name+suffix)); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -56,6 +57,20 @@ func (p *Projector) takeCustody(ctx context.Context, projection Projection, f fi
 		}
 		if len(a.Partitions) == all {
 			return &custody{projector: p, projection: projection, filling: f, membership: m, assignment: a, sink: target}, nil
+		}
+	}
+}
+
+// whileStale tries again while custody is lost: a group with fewer partitions than
+// members gives all of them to one while others are still there, and rebalances
+// when these leave. try may take custodyTime altogether.
+func (p *Projector) whileStale(ctx context.Context, try func(wait context.Context) error) error {
+	wait, cancel := context.WithTimeout(ctx, custodyTime)
+	defer cancel()
+	for {
+		err := try(wait)
+		if !errors.Is(err, eventlog.ErrStale) || wait.Err() != nil {
+			return err
 		}
 	}
 }

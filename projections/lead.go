@@ -28,8 +28,8 @@ const (
 // tables hold depends on their own group's checkpoints alone.
 //
 // It finishes swaps that were cut short, removes rubbish, asks for a rebuild
-// when the live tables are of an older version, and compares and swaps
-// generations that have caught up.
+// when the live tables are of an older version, compares and swaps generations
+// that have caught up, and retries records in quarantine.
 func (p *Projector) lead(ctx context.Context, projection Projection) error {
 	group := "weir." + projection.Name + ".v" + strconv.Itoa(projection.Version) + ".lead"
 	m, err := p.cfg.Log.Join(ctx, group, []string{eventlog.ControlTopic})
@@ -60,8 +60,14 @@ func (p *Projector) leadUntil(ctx context.Context, projection Projection) error 
 	if err := p.endHolds(ctx, projection); err != nil && ctx.Err() == nil {
 		return err
 	}
+	var looked time.Time
 	for ctx.Err() == nil {
-		if err := p.step(ctx, projection); err != nil && ctx.Err() == nil && !errors.Is(err, errQuiet) {
+		err := p.step(ctx, projection)
+		if (err == nil || errors.Is(err, errQuiet)) && time.Since(looked) > p.retryEvery {
+			looked = time.Now()
+			err = p.retry(ctx, projection)
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errQuiet) {
 			return err
 		}
 		p.problems.solve(leadLabel(projection.Name), nil)

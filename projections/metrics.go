@@ -8,9 +8,9 @@ import (
 
 // metrics are a projector's collectors.
 type metrics struct {
-	records, bytes, quarantined, blocks *prometheus.CounterVec
-	inserts                             *prometheus.HistogramVec
-	failures                            *prometheus.CounterVec
+	records, bytes, quarantined, retried, blocks *prometheus.CounterVec
+	inserts                                      *prometheus.HistogramVec
+	failures                                     *prometheus.CounterVec
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -21,6 +21,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		records:     counter("records_total", "Records folded.", "projection"),
 		bytes:       counter("bytes_total", "Bytes of the records folded.", "projection"),
 		quarantined: counter("quarantined_total", "Records that could not be folded.", "projection"),
+		retried:     counter("retried_total", "Records in quarantine that were folded after all.", "projection"),
 		blocks:      counter("blocks_total", "Blocks planned, inserted and advanced over.", "projection"),
 		inserts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: "weir", Subsystem: "fold", Name: "insert_seconds",
@@ -30,7 +31,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		failures: counter("insert_failures_total", "Inserts that failed or whose outcome is unknown; each is repeated.", "table"),
 	}
 	if r != nil {
-		r.MustRegister(m.records, m.bytes, m.quarantined, m.blocks, m.inserts, m.failures)
+		r.MustRegister(m.records, m.bytes, m.quarantined, m.retried, m.blocks, m.inserts, m.failures)
 	}
 	return m
 }

@@ -43,7 +43,7 @@ type Projector struct {
 	problems problems
 
 	// See the constants of the same names; tests are less patient.
-	holdAgain, insertTimeout time.Duration
+	holdAgain, insertTimeout, retryEvery time.Duration
 	// Tests put faults between the projector and the other sides here.
 	faultySink    func(sink) sink
 	faultyCommits func(commits) commits
@@ -65,6 +65,7 @@ func New(cfg Config) (*Projector, error) {
 		surveys:       surveyor{conn: cfg.ClickHouse},
 		holdAgain:     holdAgain,
 		insertTimeout: insertTimeout,
+		retryEvery:    retryEvery,
 		faultySink:    func(s sink) sink { return s },
 		faultyCommits: func(c commits) commits { return c },
 		faultyExec:    func(_ string, run func() error) error { return run() },

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -134,7 +135,7 @@ func (v *proving) tryPlaced(ctx context.Context, p Projection) ([]*proofLine, er
 	if err != nil {
 		return nil, err
 	}
-	before, err := v.quarantine(ctx, "quarantine", inQuarantine(p.Name, generation))
+	before, err := v.inQuarantine(ctx, p, generation)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func (v *proving) tryPlaced(ctx context.Context, p Projection) ([]*proofLine, er
 			lines = append(lines, l)
 		}
 	}
-	after, err := v.quarantine(ctx, "quarantine", inQuarantine(p.Name, generation))
+	after, err := v.inQuarantine(ctx, p, generation)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +202,7 @@ func (v *proving) readQuiet(ctx context.Context, p Projection, sums []Measure) (
 	if err != nil {
 		return nil, err
 	}
-	before, err := v.quarantine(ctx, "quarantine", inQuarantine(p.Name, generation))
+	before, err := v.inQuarantine(ctx, p, generation)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func (v *proving) readQuiet(ctx context.Context, p Projection, sums []Measure) (
 	if err != nil {
 		return nil, err
 	}
-	after, err := v.quarantine(ctx, "quarantine", inQuarantine(p.Name, generation))
+	after, err := v.inQuarantine(ctx, p, generation)
 	if err != nil {
 		return nil, err
 	}
@@ -284,6 +285,15 @@ func (v *proving) sumLines(ctx context.Context, p Projection, sums []Measure, ge
 // quarantine reads where the project's records in quarantine are.
 func (v *proving) quarantine(ctx context.Context, table, condition string) (map[place]struct{}, error) {
 	return readQuarantine(ctx, v.projector.cfg.ClickHouse, table, condition+" AND project_id = ?", v.asked.Project)
+}
+
+// inQuarantine is that of a live generation, and errMoving while one of its
+// records is being retried.
+func (v *proving) inQuarantine(ctx context.Context, p Projection, generation int) (map[place]struct{}, error) {
+	if busy, err := v.projector.retrying(ctx, p.Name, generation); busy || err != nil {
+		return nil, cmp.Or(err, errMoving)
+	}
+	return v.quarantine(ctx, "quarantine", inQuarantine(p.Name, generation))
 }
 
 // sameWithin reports whether two sets have the same places before a vector.

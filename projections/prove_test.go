@@ -46,11 +46,11 @@ func TestProve(t *testing.T) {
 	var feed sync.WaitGroup
 	more := make(chan struct{})
 	feed.Go(func() {
-		for {
+		for range 100 {
 			select {
 			case <-more:
 				return
-			case <-time.After(30 * time.Millisecond):
+			case <-time.After(100 * time.Millisecond):
 				f.add(t, e, partitions)
 			}
 		}

@@ -1,8 +1,10 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,8 +118,21 @@ func (v *verifying) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return v.freeze(ctx, scratch)
+	for range retryTries {
+		if err = v.freeze(ctx, scratch); !errors.Is(err, errRetrying) {
+			return err
+		}
+		pause(ctx, p.retryEvery)
+	}
+	return err
 }
+
+// errRetrying means that rows of records that are retried are on their way: the
+// tables hold some of them, the quarantine still lists them.
+var errRetrying = fmt.Errorf("%w: records in quarantine are being retried; ask again in a moment", ErrBusy)
+
+// retryTries is how often a comparison lets a retry end before it gives up.
+const retryTries = 10
 
 // freeze clones the live tables at one vector, v.at.
 func (v *verifying) freeze(ctx context.Context, scratch tables.Mark) error {
@@ -127,23 +142,40 @@ func (v *verifying) freeze(ctx context.Context, scratch tables.Mark) error {
 	}
 	defer func() { _ = p.remark(context.WithoutCancel(ctx), marked, scratch) }()
 	defer p.keepHeld(ctx, marked, scratch, tables.HoldLive)()
-	wait, cancel := context.WithTimeout(ctx, custodyTime)
-	defer cancel()
-	owner, err := p.takeCustody(wait, v.projection, liveFilling(v.live.Generation))
-	if err != nil {
-		return err
+	return p.whileStale(ctx, func(wait context.Context) error {
+		owner, err := p.takeCustody(wait, v.projection, liveFilling(v.live.Generation))
+		if err != nil {
+			return err
+		}
+		defer owner.release()
+		if v.at, err = owner.settle(ctx); err != nil {
+			return err
+		}
+		// A leader that planned before it saw the hold may be inserting; one that plans now will see it.
+		if busy, err := p.retrying(ctx, v.projection.Name, v.live.Generation.Generation); busy || err != nil {
+			return cmp.Or(err, errRetrying)
+		}
+		if err := v.clone(ctx); err != nil {
+			return err
+		}
+		return owner.current()
+	})
+}
+
+// clone copies the live tables as they are, and reads where they began.
+func (v *verifying) clone(ctx context.Context) error {
+	p, clones := v.projector, cloneSuffix(v.suffix)
+	for _, t := range v.all() { // of a try that lost its custody
+		if err := p.exec(ctx, tables.Drop(t.Name+clones)); err != nil {
+			return err
+		}
 	}
-	defer owner.release()
-	if v.at, err = owner.settle(ctx); err != nil {
-		return err
-	}
-	clones := cloneSuffix(v.suffix)
 	for _, t := range v.projection.Tables {
 		if err := p.exec(ctx, tables.Clone(t.Name, t.Name+clones)); err != nil {
 			return err
 		}
 	}
-	if err := v.cloneQuarantine(ctx, clones); err != nil {
+	if err := p.cloneQuarantine(ctx, v.live.Generation, clones); err != nil {
 		return err
 	}
 	known, err := readStarts(ctx, p.cfg.ClickHouse, v.projection.Name, v.live.Generation.Generation)
@@ -154,23 +186,18 @@ func (v *verifying) freeze(ctx context.Context, scratch tables.Mark) error {
 	for tp := range v.at {
 		v.from[tp] = known[tp]
 	}
-	return owner.current()
+	return nil
 }
 
-// cloneQuarantine copies the generation's rows of the shared table.
-func (v *verifying) cloneQuarantine(ctx context.Context, clones string) error {
+// cloneQuarantine copies a generation's rows of the shared table.
+func (p *Projector) cloneQuarantine(ctx context.Context, g tables.Generation, clones string) error {
 	t := tables.Quarantine()
-	o := v.projector.cfg.Tables
+	o := p.cfg.Tables
 	o.Fsync = false
-	if err := v.projector.exec(ctx, t.Create(t.Name+clones, v.live.Generation, o)); err != nil {
+	if err := p.exec(ctx, t.Create(t.Name+clones, g, o)); err != nil {
 		return err
 	}
-	err := v.projector.cfg.ClickHouse.Exec(ctx, "INSERT INTO `"+t.Name+clones+"` SELECT * FROM quarantine WHERE "+
-		inQuarantine(v.projection.Name, v.live.Generation.Generation))
-	if err != nil {
-		return fmt.Errorf("copying the quarantine of %s: %w", v.projection.Name, err)
-	}
-	return nil
+	return p.exec(ctx, "INSERT INTO `"+t.Name+clones+"` SELECT * FROM quarantine WHERE "+inQuarantine(g.Projection, g.Generation))
 }
 
 // fold folds the log from the first offsets up to v.at into the scratch tables.
