@@ -36,6 +36,13 @@ func TestGarbageInTheLog(t *testing.T) {
 			t.Errorf("weir verify %s: not equal", name)
 		}
 	}
+	o := weir(t, s.env, "quarantine", "retry", "costs", "--reason", "no event", "--json", "--server", s.base(), "--data", s.data)
+	if o.code != 1 || !strings.Contains(o.stdout, `"asked_for":1,"generation":1,"asked":0,"refused":1`) {
+		t.Errorf("a retry without a fix: exit code %d, said %s %s", o.code, o.stdout, o.stderr)
+	}
+	if o := weir(t, s.env, "quarantine", "list", "costs", "--server", s.base(), "--data", s.data); !strings.Contains(o.stdout, "refused") {
+		t.Errorf("after it: %s %s", o.stdout, o.stderr)
+	}
 	a, err := get(s.base(), "", "/api/cost/status", nil)
 	if err != nil || a.status != http.StatusOK || !strings.Contains(string(a.body), `"status":"ok"`) {
 		t.Errorf("GET /api/cost/status: %s %v", a, err)

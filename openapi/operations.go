@@ -107,6 +107,8 @@ func Operations() []Operation {
 		{"POST", "/api/projects/{id}/prove", Admin, "Count a project's events in the log against the rows of every read model.", nil, "ProveIn", true, accepted("Free"), []int{404}},
 		{"GET", "/api/projects/{id}/prove", Admin, "How far a proof is, and what it found.", nil, "", false, ok("Free"), []int{404}},
 		{"GET", "/api/projections/{name}/quarantine", Admin, "Records that the live generation of a read model could not fold, newest first.", []string{"limit", "cursor"}, "", false, ok("Quarantined[]"), []int{404}},
+		{"POST", "/api/projections/{name}/quarantine/retry", Admin, "Fold records in quarantine again; those of the body's fields that are given choose.", nil, "RetryIn", true, accepted("RetryCounts"), []int{404}},
+		{"GET", "/api/projections/{name}/quarantine/retry", Admin, "How far the retries of the live generation are.", nil, "", false, ok("RetryCounts"), []int{404}},
 		{"GET", "/api/doctor", Admin, "What is running, what it survives, and the effective configuration without secrets.", nil, "", false, ok("Free"), nil},
 
 		{"GET", "/api/openapi.json", Anybody, "This document.", nil, "", false, ok("Free"), nil},

@@ -206,10 +206,11 @@ func (p *Projector) putRetries(ctx context.Context, projection Projection, g tab
 	if err != nil || again.held(projection, tables.HoldLive) {
 		return err
 	}
-	target, err := newSink(ctx, p.cfg.ClickHouse, g, "", p.spare)
+	target, err := newSink(ctx, p.cfg.ClickHouse, p.cfg.Blocks, g, "", p.spare)
 	if err != nil {
 		return err
 	}
+	target.timeout = p.insertTimeout
 	into := p.faultySink(target)
 	for _, r := range taken {
 		for _, b := range r.blocks {
@@ -314,7 +315,7 @@ func (p *Projector) tellRetries(ctx context.Context, projection Projection, g ta
 	return p.faultyExec("retry "+fmt.Sprint(all[0].step), func() error {
 		ctx, cancel := steady(ctx)
 		defer cancel()
-		return send(ctx, p.cfg.ClickHouse, t.Name, b)
+		return send(ctx, p.cfg.Blocks, map[string]string{"async_insert": "0"}, t.Name, b)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"weir/internal/httpapi"
+	"weir/readmodel/tables"
 )
 
 // QuarantineQuery reads one page of the records that one generation of a projection
@@ -36,8 +37,14 @@ func (q QuarantineQuery) statement() Statement {
 		b.where("(toUnixTimestamp64Milli(received_at), toString(topic), partition, offset) < (" +
 			b.arg("Int64", k.Received) + ", " + b.text(k.Topic) + ", " + b.arg("UInt32", k.Partition) + ", " + b.arg("Int64", k.Offset) + ")")
 	}
-	return b.statement("SELECT toUnixTimestamp64Milli(received_at), toString(topic), partition, offset, project_id, reason, payload, payload_bytes FROM quarantine WHERE",
-		b.conditions(), "ORDER BY received_at DESC, topic DESC, partition DESC, offset DESC", b.page(q.Limit))
+	page := "SELECT received_at, topic, partition, offset, project_id, reason, payload, payload_bytes FROM quarantine WHERE " + b.conditions() +
+		" ORDER BY received_at DESC, topic DESC, partition DESC, offset DESC " + b.page(q.Limit)
+	retries := "SELECT topic, partition, offset, max(latest) AS l FROM quarantine_retries WHERE projection = " + b.text(q.Projection) +
+		" AND generation = " + b.arg("UInt32", q.Generation) + " GROUP BY topic, partition, offset"
+	return b.statement("SELECT toUnixTimestamp64Milli(received_at), toString(topic), partition, offset, project_id, reason, payload, payload_bytes,",
+		"tupleElement(r.l, 1), tupleElement(r.l, 2), toUnixTimestamp64Milli(tupleElement(r.l, 3)), tupleElement(r.l, 4)",
+		"FROM ("+page+") AS q LEFT JOIN ("+retries+") AS r USING (topic, partition, offset)",
+		"ORDER BY received_at DESC, topic DESC, partition DESC, offset DESC")
 }
 
 // quarantineItem is a record as the API shows it. Bytes that are not UTF-8 show as U+FFFD.
@@ -52,13 +59,34 @@ type quarantineItem struct {
 	PayloadBytes uint64  `json:"payload_bytes"` // of the whole record
 	ReceivedAt   nanos   `json:"received_at"`
 	Generation   int     `json:"generation"`
+	Retry        *retry  `json:"retry"` // null: never asked for
 	key          quarantineKey
 }
 
+// retry is how far the retry of a record is. What is retried is in quarantine no longer: its rows are in the tables.
+type retry struct {
+	State   string  `json:"state"` // asked, planned, refused, in_doubt, retried
+	Attempt uint32  `json:"attempt"`
+	At      nanos   `json:"at"`
+	Reason  *string `json:"reason"` // why it was refused or is in doubt
+}
+
+var retryStates = map[uint8]string{
+	tables.RetryAsked: "asked", tables.RetryPlanned: "planned", tables.RetryRefused: "refused",
+	tables.RetryDoubt: "in_doubt", tables.RetryDone: "retried",
+}
+
 func scanQuarantined(rows driver.Rows, item *quarantineItem) error {
-	var project string
+	var project, why string
+	var attempt uint32
+	var step uint8
+	var at int64
 	k := &item.key
-	err := rows.Scan(&k.Received, &k.Topic, &k.Partition, &k.Offset, &project, &item.Reason, &item.Payload, &item.PayloadBytes)
+	err := rows.Scan(&k.Received, &k.Topic, &k.Partition, &k.Offset, &project, &item.Reason, &item.Payload, &item.PayloadBytes,
+		&attempt, &step, &at, &why)
+	if step != 0 {
+		item.Retry = &retry{State: retryStates[step], Attempt: attempt, At: nanos(at * int64(time.Millisecond)), Reason: orNull(why)}
+	}
 	item.Topic, item.Partition, item.Offset, item.ProjectID = k.Topic, k.Partition, k.Offset, orNull(project)
 	item.ReceivedAt = nanos(k.Received * int64(time.Millisecond))
 	return err

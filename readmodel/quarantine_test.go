@@ -60,7 +60,7 @@ func TestQuarantine(t *testing.T) {
 		t.Fatalf("offsets %v, want %v", got, want)
 	}
 	want := decode(t, []byte(`{"projection":"costs","topic":"weir.events.cost","partition":0,"offset":1,"project_id":"prj_one",
-		"reason":"reason 1","payload":"no JSON","payload_bytes":70000,"received_at":"2026-11-20T12:00:00.005Z","generation":2}`))
+		"reason":"reason 1","payload":"no JSON","payload_bytes":70000,"received_at":"2026-11-20T12:00:00.005Z","generation":2,"retry":null}`))
 	if !reflect.DeepEqual(all[3], want) {
 		t.Errorf("got %v, want %v", all[3], want)
 	}

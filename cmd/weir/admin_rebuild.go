@@ -95,6 +95,8 @@ func (p *portal) projectionRoutes(r chi.Router) error {
 	r.Post("/api/projections/{name}/rebuild", p.postRebuild)
 	r.Post("/api/projections/{name}/verify", checks.postVerify)
 	r.Get("/api/projections/{name}/verify", checks.getVerify)
+	r.Post("/api/projections/{name}/quarantine/retry", p.postRetry)
+	r.Get("/api/projections/{name}/quarantine/retry", p.getRetry)
 	r.Post("/api/projects/{id}/prove", checks.postProve)
 	r.Get("/api/projects/{id}/prove", checks.getProve)
 	return nil

@@ -141,7 +141,7 @@ func (p *portal) problem(progress projections.Progress) string {
 	}
 	if p.auditor != nil {
 		for _, finding := range p.auditor.Findings(progress.Projection) {
-			texts = append(texts, fmt.Sprintf("audit of %s partition %d: %s; `weir verify %s` names the rows", finding.Topic, finding.Partition, finding.Text, progress.Projection))
+			texts = append(texts, fmt.Sprintf("audit of %s, %s: %s; `weir verify %s` names the rows", finding.Table, finding.Where(), finding.Text, progress.Projection))
 		}
 	}
 	return strings.Join(texts, "; ")

@@ -15,7 +15,8 @@ import (
 )
 
 type quarantineCmd struct {
-	List quarantineListCmd `cmd:"" help:"List records that read models could not fold, with the reason."`
+	List  quarantineListCmd  `cmd:"" help:"List records that read models could not fold, with the reason."`
+	Retry quarantineRetryCmd `cmd:"" help:"Fold records in quarantine again, after a fix."`
 }
 
 type quarantineListCmd struct {
@@ -27,7 +28,7 @@ type quarantineListCmd struct {
 // Help says what there is to do about it.
 func (quarantineListCmd) Help() string {
 	return "The log still has every one of these records whole; only these read models go without them. " +
-		"To retry them, run a version of Weir that can fold them, then `weir rebuild NAME`: what it can take then is no longer listed."
+		"After a fix, `weir quarantine retry NAME` folds them again and marks them as retried; of a fold with a new version, or after `weir rebuild NAME`, what it can take is no longer listed."
 }
 
 // quarantined is an item of GET /api/projections/{name}/quarantine.
@@ -42,6 +43,20 @@ type quarantined struct {
 	PayloadBytes int64     `json:"payload_bytes"`
 	ReceivedAt   time.Time `json:"received_at"`
 	Generation   int       `json:"generation"`
+	Retry        *struct {
+		State   string    `json:"state"`
+		Attempt int       `json:"attempt"`
+		At      time.Time `json:"at"`
+		Reason  *string   `json:"reason"`
+	} `json:"retry"`
+}
+
+// retry is its state, for the table.
+func (q quarantined) retry() string {
+	if q.Retry == nil {
+		return "-"
+	}
+	return q.Retry.State
 }
 
 func (c *quarantineListCmd) Run(ctx context.Context, t *terminal) error {
@@ -88,23 +103,24 @@ func (c *quarantineListCmd) newest(ctx context.Context, server *client.Client, n
 // quarantine prints a line per record, and what can be done about them.
 func (t *terminal) quarantine(records []quarantined) error {
 	if len(records) == 0 {
-		t.notef("Nothing is in quarantine, so there is nothing to retry. (What ever is, is retried by a rebuild after a fix: see --help.)\n")
+		t.notef("Nothing is in quarantine, so there is nothing to retry. (What ever is, is retried after a fix with weir quarantine retry: see --help.)\n")
 		return nil
 	}
 	w := tabwriter.NewWriter(t.out, 0, 4, 2, ' ', 0)
-	row(w, "PROJECTION", "TOPIC", "PARTITION", "OFFSET", "RECEIVED", "BYTES", "REASON", "PAYLOAD")
+	row(w, "PROJECTION", "TOPIC", "PARTITION", "OFFSET", "RECEIVED", "BYTES", "RETRY", "REASON", "PAYLOAD")
 	var names []string
 	for _, r := range records {
 		if !slices.Contains(names, r.Projection) {
 			names = append(names, r.Projection)
 		}
 		row(w, r.Projection, r.Topic, fmt.Sprint(r.Partition), fmt.Sprint(r.Offset), r.ReceivedAt.Format(time.RFC3339),
-			fmt.Sprint(r.PayloadBytes), quotedStart(r.Reason, 120), quotedStart(r.Payload, 60))
+			fmt.Sprint(r.PayloadBytes), r.retry(), quotedStart(r.Reason, 120), quotedStart(r.Payload, 60))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	t.notef("The log still has these records. To retry them, run a version that can fold them, then: weir rebuild %s\n", strings.Join(names, "; weir rebuild "))
+	t.notef("The log still has these records. After a fix, retry them with: weir quarantine retry %s\nOr fold everything anew with: weir rebuild %s\n",
+		strings.Join(names, "; weir quarantine retry "), strings.Join(names, "; weir rebuild "))
 	return nil
 }
 

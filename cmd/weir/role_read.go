@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -23,6 +24,7 @@ func (p *portal) startRead(r chi.Router) error {
 	p.tables = conn
 	p.monitor = projections.NewMonitor(p.log, conn, allProjections(), p.logger, p.registry)
 	p.run("monitor", p.monitor.Run)
+	p.run("shared tables", p.makeShared)
 	if err := p.startAudit(); err != nil {
 		return err
 	}
@@ -62,6 +64,24 @@ func (p *portal) startRead(r chi.Router) error {
 		r.Get("/api/errors/preview", p.getPreview)
 	})
 	return failed
+}
+
+// makeShared makes the tables that all projections share: a reader that was upgraded first
+// must not wait for a projector of its version. Once is enough; without a database yet, it is a
+// projector of this version that makes them.
+func (p *portal) makeShared(ctx context.Context) error {
+	wait := time.NewTicker(time.Second)
+	defer wait.Stop()
+	for {
+		if projections.MakeShared(ctx, p.tables, p.tableOptions()) == nil {
+			return nil
+		}
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // historyLag tells tails how far back they must look for rows that come late; false: not known.

@@ -26,7 +26,10 @@ func Projection() projections.Projection {
 		Version: Version,
 		Topics:  []string{eventlog.EventsTopic(schemas.Performance)},
 		Tables:  []tables.Table{tables.PerformanceValues()},
-		New:     func() projections.Fold { return newFold() },
+		Measures: []projections.Measure{
+			{Table: tables.PerformanceValues(), Rows: "count()", Partition: "`partition`"},
+		},
+		New: func() projections.Fold { return newFold() },
 	}
 }
 
