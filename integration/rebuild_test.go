@@ -51,13 +51,19 @@ type poller struct {
 	who   credentials
 	base  func() string
 	reads int
+	// strict says that the server is never away: every read must be answered, and none be empty.
+	strict bool
+	rest   time.Duration // between reads
 }
 
 func (p *poller) run(ctx context.Context, seed uint64) {
-	var events, costs int
+	var events, costs, errors int
 	for ctx.Err() == nil {
 		p.grows(ctx, seed, "/api/events/histogram", &events, func(item map[string]any) int { return number(item["count"]) })
 		p.grows(ctx, seed, "/api/cost/rollups", &costs, func(item map[string]any) int { return number(item["events"]) })
+		p.grows(ctx, seed, "/api/errors/groups", &errors, func(item map[string]any) int { return number(item["count"]) })
+		rest := time.NewTimer(p.rest)
+		<-rest.C
 	}
 }
 
@@ -72,7 +78,16 @@ func (p *poller) grows(ctx context.Context, seed uint64, path string, before *in
 	if strings.HasSuffix(path, "histogram") {
 		span = url.Values{"from": {now.AddDate(-3, 0, 0).Format(time.RFC3339)}, "to": {now.AddDate(1, 0, 0).Format(time.RFC3339)}}
 	}
+	if strings.HasSuffix(path, "groups") {
+		span = url.Values{"limit": {"200"}}
+	}
 	a, err := get(p.base(), p.who.APIKey, path, span)
+	if p.strict && err != nil && ctx.Err() == nil {
+		p.t.Errorf("seed %d: %s: %v", seed, path, err)
+	}
+	if p.strict && err == nil && a.status == http.StatusServiceUnavailable {
+		p.t.Errorf("seed %d: %s: %s", seed, path, a)
+	}
 	if err != nil || a.status == http.StatusServiceUnavailable || ctx.Err() != nil {
 		return // the server was killed, or is starting
 	}
@@ -89,7 +104,7 @@ func (p *poller) grows(ctx context.Context, seed uint64, path string, before *in
 	for _, item := range page.Data {
 		sum += of(item)
 	}
-	if sum < *before {
+	if sum < *before || p.strict && sum == 0 {
 		p.t.Errorf("seed %d: %s counts %d after %d", seed, path, sum, *before)
 	}
 	*before = sum
@@ -142,6 +157,48 @@ func TestRebuildsWhileKilled(t *testing.T) {
 	}
 	findsAChangedRow(t, s)
 	s.stop(syscall.SIGINT)
+}
+
+// Every read model is rebuilt while events arrive and fifty readers poll: each read is answered, none is
+// empty, no count goes back.
+func TestRebuildsWhileFiftyReadersPoll(t *testing.T) {
+	_, seed := seeded(t)
+	s := serve(t, unlimited...)
+	who := s.project("readers")
+	token := adminToken(t, s)
+	l := &load{seed: seed, total: sized(3_000, 50_000), largest: 60, keyed: true, who: who, ledger: &ledger{},
+		bases: func() []string { return []string{s.base()} }}
+	l.start(t.Context())()
+	folded(t, s, token, s.doctor().Log.Brokers, time.Minute)
+
+	polling, stop := context.WithCancel(t.Context())
+	defer stop()
+	var readers sync.WaitGroup
+	pollers := make([]*poller, 50)
+	for i := range pollers {
+		pollers[i] = &poller{t: t, who: who, base: s.base, strict: true, rest: time.Second}
+		readers.Go(func() { pollers[i].run(polling, seed) })
+	}
+	more := &load{seed: seed + 1, total: l.ledger.answeredEvents() + 500, largest: 10, keyed: true, who: who, ledger: l.ledger, bases: l.bases}
+	wait := more.start(t.Context())
+	for _, name := range rebuildable {
+		s.admin(nil, "rebuild", name)
+	}
+	wait()
+	rebuilt(t, s, token, 2)
+	stop()
+	readers.Wait()
+	reads := 0
+	for i, p := range pollers {
+		if reads += p.reads; p.reads == 0 {
+			t.Errorf("reader %d has read nothing", i)
+		}
+	}
+	t.Logf("%d reads by %d readers", reads, len(pollers))
+	var p proof
+	if s.admin(&p, "prove", "--project", who.ProjectID); !p.Equal {
+		t.Errorf("seed %d: weir prove: %v", seed, p.wrong())
+	}
 }
 
 // findsAChangedRow changes one row by hand: verify names it and ends with exit code 1, and a rebuild

@@ -185,3 +185,30 @@ func TestRebuildThroughCrashes(t *testing.T) {
 	t.Logf("%d faults: %v", len(f.log), f.log)
 	checkGeneration(t, e, partitions, fed.next, 2)
 }
+
+// A topic so small that the leader finds the rebuild caught up before anybody has made its other tables:
+// it makes them itself, before its group has a checkpoint. It once joined first, and the rebuild hung, halted
+// over a table that seemed to have been dropped (60ce26f).
+func TestRebuildOfASmallTopicIsNotHalted(t *testing.T) {
+	e := foldtest.Start(t, 1)
+	var f feeder
+	f.add(t, e, 1)
+	stop := start(t, newProjector(t, e, 1))
+	waitFolded(t, e, tallyProjection(), f.ends...)
+	stop()
+	if _, err := rebuildsOf(e, tallyProjection()).Ask(t.Context(), "tally", false); err != nil {
+		t.Fatal(err)
+	}
+	leader := newProjector(t, e, 1) // nobody fills the new generation but the leader
+	for range 40 {
+		err := leader.step(t.Context(), tallyProjection())
+		if halted(err) {
+			t.Fatal(err)
+		}
+		if s, err := look(t.Context(), e.Conn); err == nil && swapped(2)(s) {
+			checkGeneration(t, e, 1, f.next, 2)
+			return
+		}
+	}
+	t.Fatal("generation 2 is not live after 40 steps of the leader")
+}

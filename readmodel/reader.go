@@ -58,6 +58,10 @@ type Config struct {
 	Logger     *slog.Logger          // nil: no log
 	Registerer prometheus.Registerer // nil: no metrics
 
+	// MaxQueries bounds the queries at once; further ones wait their turn. It should
+	// be below what Conn has, whose own queue gives up after two seconds. 0: no bound.
+	MaxQueries int
+
 	MaxTails     int           // tails followed at once; 0 means 64
 	PollInterval time.Duration // how often a tail looks for new events; 0 means 1 s
 	Heartbeat    time.Duration // a comment on a silent tail; 0 means 15 s
@@ -71,6 +75,7 @@ type Reader struct {
 	log   *slog.Logger
 	stats *metrics
 	tails atomic.Int64
+	slots chan struct{} // one per query that may run; nil: no bound
 
 	listed listed // which projects have a list of error groups
 
@@ -94,7 +99,11 @@ func New(cfg Config) *Reader {
 	if cfg.Generation == nil {
 		cfg.Generation = func(string) (int, bool) { return 0, false }
 	}
-	return &Reader{cfg: cfg, log: cfg.Logger, stats: newMetrics(cfg.Registerer), closed: make(chan struct{})}
+	rd := &Reader{cfg: cfg, log: cfg.Logger, stats: newMetrics(cfg.Registerer), closed: make(chan struct{})}
+	if cfg.MaxQueries > 0 {
+		rd.slots = make(chan struct{}, cfg.MaxQueries)
+	}
+	return rd
 }
 
 func setDefault[T comparable](v *T, to T) {
@@ -143,12 +152,34 @@ func (rd *Reader) serve(projection string, h func(http.ResponseWriter, *http.Req
 // query runs a statement read-only and within bounds and calls scan for each
 // row. Errors are answers already: see queryError.
 func (rd *Reader) query(ctx context.Context, name string, s Statement, scan func(driver.Rows) error) error {
+	leave, err := rd.enter(ctx)
+	if err != nil {
+		return queryError(err)
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	start := time.Now()
-	err := run(clickhouse.Context(ctx, clickhouse.WithSettings(querySettings())), rd.cfg.Conn, s, scan)
+	err = run(clickhouse.Context(ctx, clickhouse.WithSettings(querySettings())), rd.cfg.Conn, s, scan)
 	rd.stats.observe(name, time.Since(start), err)
 	return queryError(err)
+}
+
+// enter waits for a place among the queries at once, no longer than a query may take.
+func (rd *Reader) enter(ctx context.Context) (leave func(), err error) {
+	if rd.slots == nil {
+		return func() {}, nil
+	}
+	turn := time.NewTimer(queryTime)
+	defer turn.Stop()
+	select {
+	case rd.slots <- struct{}{}:
+		return func() { <-rd.slots }, nil
+	case <-turn.C:
+		return nil, context.DeadlineExceeded
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func run(ctx context.Context, conn Conn, s Statement, scan func(driver.Rows) error) error {

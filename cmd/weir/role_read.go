@@ -12,8 +12,12 @@ import (
 	"weir/readmodel"
 )
 
-// readConns bounds the queries at once.
-const readConns = 16
+// readConns is enough for the queries that run at once, and for what else asks ClickHouse here,
+// which must not wait behind readers.
+const (
+	readConns   = 16
+	readQueries = readConns - 4
+)
 
 // startRead wires the read endpoints, the projects and keys, and what the admin asks.
 func (p *portal) startRead(r chi.Router) error {
@@ -40,6 +44,7 @@ func (p *portal) startRead(r chi.Router) error {
 		},
 		Generation: p.liveGeneration,
 		HistoryLag: p.historyLag,
+		MaxQueries: readQueries,
 		Logger:     p.logger,
 		Registerer: p.registry,
 	})
