@@ -66,7 +66,7 @@ func (p *portal) startClickHouse(ctx context.Context) error {
 		}
 		return nil
 	})
-	return nil
+	return p.makeDatabase(ctx) // now, so that nobody who asks early has to be told that it is missing
 }
 
 // clickHouse is where the read models are and who we are there.

@@ -71,7 +71,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal) error {
 	logger := c.logger(t)
 	portal := newPortal(c, t, logger)
 	if err := portal.start(ctx); err != nil {
-		portal.stop()
+		_ = portal.stop() // why the start failed is what counts
 		return err
 	}
 	err := portal.wait(ctx)
