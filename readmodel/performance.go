@@ -2,8 +2,8 @@ package readmodel
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,13 +39,25 @@ func (q SeriesQuery) scope(b *builder) {
 	b.equal("service", q.Service)
 }
 
-// names finds the metrics with the most values, and their units.
+// names finds the metrics with the most values.
 func (q SeriesQuery) names() Statement {
 	var b builder
 	q.scope(&b)
-	most := b.arg("UInt32", maxMetrics)
-	return b.statement("SELECT toString(metric), arraySort(groupUniqArray("+strconv.Itoa(maxMetrics)+")(toString(unit))) FROM performance_values WHERE",
-		b.conditions(), "GROUP BY metric ORDER BY count() DESC, metric LIMIT", most)
+	return b.statement("SELECT toString(metric) FROM performance_values WHERE", b.conditions(),
+		"GROUP BY metric ORDER BY count() DESC, metric LIMIT", b.arg("UInt32", maxMetrics))
+}
+
+// units finds the units of metrics, in the order given.
+func (q SeriesQuery) units(names []string) Statement {
+	var b builder
+	q.scope(&b)
+	scope := b.conditions()
+	parts := make([]string, len(names))
+	for i, name := range names {
+		holder := b.text(name)
+		parts[i] = fmt.Sprintf("SELECT %d AS place, %s AS name, toString(unit) AS unit_name FROM performance_values WHERE %s AND metric = %s GROUP BY unit", i, holder, scope, holder)
+	}
+	return b.statement("SELECT name, unit_name FROM (" + strings.Join(parts, " UNION ALL ") + ") ORDER BY place, unit_name LIMIT " + b.arg("UInt32", maxMetrics))
 }
 
 func (q SeriesQuery) statement() Statement {
@@ -119,18 +131,23 @@ func (rd *Reader) performance(w http.ResponseWriter, r *http.Request) error {
 
 // metrics are those of an answer, the ones with the most values first.
 func (rd *Reader) metrics(ctx context.Context, q SeriesQuery) (of []metric, err error) {
+	var names []string
 	err = rd.query(ctx, "performance metrics", q.names(), func(rows driver.Rows) error {
 		var name string
-		var units []string
-		if err := rows.Scan(&name, &units); err != nil {
-			return err
-		}
-		for _, unit := range units {
-			of = append(of, metric{name, unit})
-		}
-		return nil
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
 	})
-	return of[:min(len(of), maxMetrics)], err
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	err = rd.query(ctx, "performance units", q.units(names), func(rows driver.Rows) error {
+		var m metric
+		err := rows.Scan(&m.name, &m.unit)
+		of = append(of, m)
+		return err
+	})
+	return of, err
 }
 
 // measured is the time a series covers: as asked, and where an end is open, to

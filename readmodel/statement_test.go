@@ -55,6 +55,7 @@ func statements() []struct {
 		{"series of one metric", SeriesQuery{Project: "prj_one", Metric: "latency", Service: "api", From: from, To: to, Buckets: buckets, Of: []metric{{"latency", "ms"}}}.statement()},
 		{"series, its ends", SeriesQuery{Project: "prj_one", Metric: "latency"}.ends()},
 		{"series, its metrics", SeriesQuery{Project: "prj_one", From: from, To: to}.names()},
+		{"series, units", SeriesQuery{Project: "prj_one", From: from, To: to}.units([]string{"latency", "size"})},
 		{"series of two metrics", SeriesQuery{Project: "prj_one", From: from, To: to, Buckets: buckets, Of: []metric{{"latency", "ms"}, {"size", ""}}}.statement()},
 		{"groups", GroupsQuery{GroupsFilter: GroupsFilter{Project: "prj_one"}, Sort: ByLastSeen, Limit: 50, Now: noon, scope: plain}.statement()},
 		{"groups, all filters, by count, next page", GroupsQuery{GroupsFilter: groups, Sort: ByCount, Ascending: true,
