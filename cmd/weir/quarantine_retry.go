@@ -22,7 +22,7 @@ type quarantineRetryCmd struct {
 // Help says what a retry is, and what it is not.
 func (quarantineRetryCmd) Help() string {
 	return "Each record is folded again by the running version, alone, and inserted exactly once, whatever is killed on the way. What it takes is marked as retried and counts as folded; " +
-		"what it refuses stays in quarantine with the new reason, and the exit code is 1. It takes some 50 records a second: for very many, or when the fix changes how other " +
+		"what it refuses stays in quarantine with the new reason, and the exit code is 1. Records are taken one by one: for very many, or when the fix changes how other " +
 		"records fold, use `weir rebuild NAME`."
 }
 
