@@ -29,7 +29,8 @@ func (q GroupQuery) statement() Statement {
 	return b.statement("SELECT project_id, name FROM (" + own + " UNION ALL " + alias + ") ORDER BY own DESC, total DESC, name LIMIT 1")
 }
 
-// GroupStateQuery reads one group with its status, merged groups and all.
+// GroupStateQuery reads one group with its status, its texts and why it is one,
+// merged groups and all.
 type GroupStateQuery struct {
 	scope       groupScope
 	Fingerprint string
@@ -38,8 +39,9 @@ type GroupStateQuery struct {
 
 func (q GroupStateQuery) statement() Statement {
 	var b builder
-	flat := b.flatGroups(q.scope, q.scope.members(q.Fingerprint), false)
-	return b.statement("SELECT lower(hex(fingerprint)) AS id, total, first_at, last_at, " + b.status(q.Now, "ignored_until") + " AS status FROM (" + flat + ")")
+	flat := b.flatGroups(q.scope, q.scope.members(q.Fingerprint), true)
+	return b.statement("SELECT lower(hex(fingerprint)) AS id, total, first_at, last_at, " + b.status(q.Now, "ignored_until") + " AS status," +
+		" newest.name, newest.message, newest.culprit, earliest_release.release, latest_release.release, newest.explanation FROM (" + flat + ")")
 }
 
 // OccurrencesQuery reads one page of a group's occurrences, newest first, in

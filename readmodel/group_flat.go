@@ -57,15 +57,19 @@ func (b *builder) flatGroups(s groupScope, only []string, texts bool) string {
 		" FROM (" + groups + ") AS g LEFT JOIN (" + decisions(project, "") + ") AS d ON g.id = d.fingerprint" + joins
 }
 
-// decisions is the latest decision on each group, under the name the group has now.
+// decisions is the latest decision on each group, under the name it was made
+// under and those that the group's events have now: another algorithm can leave
+// some of them where they were.
 func decisions(project, more string) string {
+	triage := "(SELECT * FROM error_triage WHERE project_id = " + project +
+		" AND kind IN ('" + tables.TriageResolved + "', '" + tables.TriageIgnored + "', '" + tables.TriageReopened + "')) AS t"
+	decision := "t.offset AS place, toString(t.kind) AS what, t.decided_at AS at, t.release AS version, t.release_key AS order, t.until AS ends, t.until_count AS most"
 	return "SELECT name AS fingerprint, latest.2 AS kind, latest.3 AS decided_at, latest.4 AS release, latest.5 AS release_key, latest.6 AS until, latest.7 AS until_count" +
-		" FROM (SELECT if(a.known = 1, a.fingerprint, t.fingerprint) AS name," +
-		" max((t.offset, toString(t.kind), t.decided_at, t.release, t.release_key, t.until, t.until_count)) AS latest" +
-		" FROM (SELECT * FROM error_triage WHERE project_id = " + project +
-		" AND kind IN ('" + tables.TriageResolved + "', '" + tables.TriageIgnored + "', '" + tables.TriageReopened + "')) AS t" +
-		" LEFT JOIN (SELECT alias, fingerprint, toUInt8(1) AS known FROM error_aliases WHERE project_id = " + project +
-		" GROUP BY alias, fingerprint) AS a ON t.fingerprint = a.alias GROUP BY name)" + more
+		" FROM (SELECT name, max((place, what, at, version, order, ends, most)) AS latest FROM (" +
+		"SELECT t.fingerprint AS name, " + decision + " FROM " + triage + " UNION ALL " +
+		"SELECT a.fingerprint AS name, " + decision + " FROM " + triage + " INNER JOIN (SELECT alias, fingerprint FROM error_aliases WHERE project_id = " + project +
+		" AND alias IN (SELECT fingerprint FROM error_triage WHERE project_id = " + project + ") GROUP BY alias, fingerprint) AS a ON t.fingerprint = a.alias" +
+		") GROUP BY name)" + more
 }
 
 // backInRelease finds the groups that were resolved in a release and seen in it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -27,7 +28,7 @@ type groupDetail struct {
 
 	scope groupScope
 	asked string // the name that the asked fingerprint has now, before merges
-	shown string // the same as Fingerprint, which is filled in twice
+	shown string // the group that is shown in; Fingerprint is the same once it is known that there is one
 }
 
 // hourCount is one bar of a group's histogram.
@@ -77,17 +78,8 @@ func (rd *Reader) group(w http.ResponseWriter, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	detail, err := rd.readGroup(r.Context(), project, asked)
+	detail, page, err := rd.readGroupPage(r.Context(), project, asked, q)
 	if err != nil {
-		return err
-	}
-	q.Project, q.Fingerprints = detail.ProjectID, detail.scope.members(detail.Fingerprint)
-	var page occurrencePage
-	work, ctx := errgroup.WithContext(r.Context())
-	work.Go(func() error { return rd.query(ctx, "occurrences", q.statement(), page.scan) })
-	work.Go(func() error { return rd.detail(ctx, &detail) })
-	work.Go(func() error { return rd.history(ctx, &detail) })
-	if err := work.Wait(); err != nil {
 		return err
 	}
 	if detail.Occurrences, err = page.finish(list, q.Limit); err != nil {
@@ -97,65 +89,143 @@ func (rd *Reader) group(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readGroup finds the group that a fingerprint is shown in: its own, the one it
-// was merged into, or the one that an older fingerprint stands for.
+// readGroupPage reads everything that a group's page shows.
+func (rd *Reader) readGroupPage(ctx context.Context, project, asked string, q OccurrencesQuery) (groupDetail, occurrencePage, error) {
+	var page occurrencePage
+	d, err := rd.readGuessed(ctx, project, asked, func(ctx context.Context, d *groupDetail) error {
+		page = occurrencePage{}
+		q.Project, q.Fingerprints = d.ProjectID, d.scope.members(d.shown)
+		work, ctx := errgroup.WithContext(ctx)
+		work.Go(func() error { return rd.quick(ctx, "occurrences", q.statement(), page.scan) })
+		work.Go(func() error { return rd.state(ctx, d) })
+		work.Go(func() error { return rd.facets(ctx, d) })
+		work.Go(func() error { return rd.history(ctx, d) })
+		return work.Wait()
+	})
+	return d, page, err
+}
+
+// readGroup reads the state of the group that a fingerprint is shown in.
 func (rd *Reader) readGroup(ctx context.Context, project, fingerprint string) (groupDetail, error) {
-	d := groupDetail{groupItem: newGroup()}
+	return rd.readGuessed(ctx, project, fingerprint, rd.state)
+}
+
+// readGuessed finds out which group of which project a fingerprint is shown in:
+// its own, the one it was merged into, or the one that an older name stands for.
+// It asks all questions at once, as if the fingerprint were a group's own and
+// nothing new had been decided in the project, which is nearly always so, and
+// reads again when it turns out to be otherwise.
+func (rd *Reader) readGuessed(ctx context.Context, project, fingerprint string, read func(context.Context, *groupDetail) error) (groupDetail, error) {
 	if !isHex128(fingerprint) {
-		return d, httpapi.NotFound("error group")
+		return groupDetail{}, httpapi.NotFound("error group")
 	}
-	err := rd.query(ctx, "group", GroupQuery{project, fingerprint}.statement(), func(rows driver.Rows) error {
-		return rows.Scan(&d.ProjectID, &d.Fingerprint)
-	})
-	if err != nil {
-		return d, err
+	name, found := fingerprint, false
+	for {
+		if project == "" { // of the admin, who need not name it
+			var err error
+			if project, name, err = rd.owner(ctx, project, fingerprint); err != nil {
+				return groupDetail{}, err
+			}
+			found = true
+		}
+		d, holds, err := rd.readOnce(ctx, rd.scopes.guess(project), name, read)
+		switch {
+		case err != nil:
+			return d, err
+		case !holds:
+			continue
+		case d.Fingerprint != "":
+			return d, nil
+		case found:
+			return d, httpapi.NotFound("error group")
+		}
+		if project, name, err = rd.owner(ctx, project, fingerprint); err != nil {
+			return d, err
+		}
+		found = true
 	}
-	if d.ProjectID == "" {
-		return d, httpapi.NotFound("error group")
-	}
-	if d.scope, err = rd.scope(ctx, d.ProjectID); err != nil {
-		return d, err
-	}
-	d.asked, d.Fingerprint = d.Fingerprint, d.scope.root(d.Fingerprint)
-	d.shown = d.Fingerprint
-	state := GroupStateQuery{d.scope, d.Fingerprint, time.Now()}
-	return d, rd.query(ctx, "group_state", state.statement(), func(rows driver.Rows) error {
-		return rows.Scan(&d.Fingerprint, &d.Count, (*int64)(&d.FirstSeen), (*int64)(&d.LastSeen), &d.Status)
-	})
 }
 
-// detail fills in what a list shows too, and all that comes of it.
-func (rd *Reader) detail(ctx context.Context, d *groupDetail) error {
-	one := []groupItem{d.groupItem}
-	if err := rd.describe(ctx, d.scope, one, true); err != nil {
+// readOnce reads a group by a guess at its project's decisions; false when the guess was wrong.
+func (rd *Reader) readOnce(ctx context.Context, guess groupScope, name string, read func(context.Context, *groupDetail) error) (groupDetail, bool, error) {
+	d := groupDetail{groupItem: newGroup(), ProjectID: guess.Project, scope: guess, asked: name, shown: guess.root(name)}
+	var scope groupScope
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() (err error) {
+		scope, err = rd.scope(ctx, guess.Project)
 		return err
+	})
+	work.Go(func() error { return read(ctx, &d) })
+	if err := work.Wait(); err != nil {
+		return d, false, err
 	}
-	d.groupItem = one[0]
-	d.Breakdown, d.Explanation = newBreakdown(d.facets), rawJSON(d.explanation)
-	d.Merged = append([]string{}, d.scope.members(d.Fingerprint)[1:]...)
-	return nil
+	if scope.equal(guess) {
+		return d, true, nil
+	}
+	rd.scopes.remember(scope)
+	return d, false, nil
 }
 
-// history fills in when the group was seen and what was decided about it. It
-// touches no member that detail does, which runs beside it.
+// owner finds the project of a group, and the name it has now.
+func (rd *Reader) owner(ctx context.Context, project, fingerprint string) (owner, name string, err error) {
+	err = rd.quick(ctx, "group", GroupQuery{project, fingerprint}.statement(), func(rows driver.Rows) error {
+		return rows.Scan(&owner, &name)
+	})
+	if err == nil && owner == "" {
+		err = httpapi.NotFound("error group")
+	}
+	return owner, name, err
+}
+
+// state fills in what one row of a list shows, and why; nothing when there is no such group.
+func (rd *Reader) state(ctx context.Context, d *groupDetail) error {
+	q := GroupStateQuery{d.scope, d.shown, time.Now()}
+	return rd.quick(ctx, "group_state", q.statement(), func(rows driver.Rows) error {
+		var first, last, explanation string
+		err := rows.Scan(&d.Fingerprint, &d.Count, (*int64)(&d.FirstSeen), (*int64)(&d.LastSeen), &d.Status,
+			&d.Name, &d.Message, &d.Culprit, &first, &last, &explanation)
+		d.FirstRelease, d.LastRelease, d.Explanation = orNull(first), orNull(last), rawJSON(explanation)
+		return err
+	})
+}
+
+// facets fills in where the group was seen, and what is merged into it.
+func (rd *Reader) facets(ctx context.Context, d *groupDetail) error {
+	var g groupItem
+	at := map[string]*groupItem{d.shown: &g}
+	q := GroupFacetsQuery{d.scope, []string{d.shown}}
+	err := rd.quick(ctx, "group_facets", q.statement(), func(rows driver.Rows) error { return scanFacet(rows, at) })
+	slices.Sort(g.Environments)
+	slices.Sort(g.Services)
+	d.Environments, d.Services = append([]string{}, g.Environments...), append([]string{}, g.Services...)
+	d.Breakdown = newBreakdown(g.facets)
+	d.Merged = append([]string{}, d.scope.members(d.shown)[1:]...)
+	return err
+}
+
+// history fills in when the group was seen and what was decided about it. What
+// runs beside it, state and facets, touches other members.
 func (rd *Reader) history(ctx context.Context, d *groupDetail) error {
 	histogram, decisions := []hourCount{}, []decision{}
 	defer func() { d.Histogram, d.Decisions = histogram, decisions }()
 	from := time.Now().UTC().Truncate(time.Hour).Add(-(histogramHours - 1) * time.Hour)
 	hours := GroupTrendQuery{d.scope, []string{d.shown}, from, histogramHours}
-	err := rd.query(ctx, "group_histogram", hours.statement(), func(rows driver.Rows) error {
+	err := rd.quick(ctx, "group_histogram", hours.statement(), func(rows driver.Rows) error {
 		var id string
 		var slot int64
 		var h hourCount
 		err := rows.Scan(&id, &slot, &h.Count)
 		h.From = from.Add(time.Duration(slot) * time.Hour)
+		if i := slot - (histogramHours - trendHours); i >= 0 && i < trendHours {
+			d.Trend[i] += h.Count
+		}
 		histogram = append(histogram, h)
 		return err
 	})
 	if err != nil || !d.scope.Decided && len(d.scope.Roots) == 0 {
 		return err
 	}
-	return rd.query(ctx, "group_decisions", DecisionsQuery{d.ProjectID, d.scope.members(d.shown)}.statement(), func(rows driver.Rows) error {
+	return rd.quick(ctx, "group_decisions", DecisionsQuery{d.ProjectID, d.scope.members(d.shown)}.statement(), func(rows driver.Rows) error {
 		one, err := scanDecision(rows)
 		decisions = append(decisions, one)
 		return err

@@ -16,7 +16,7 @@ const (
 
 	// keptWithin is how long a list may stay as it is while its groups change,
 	// before reads stop trusting it: then nobody keeps it up to date.
-	keptWithin = 20 * time.Second
+	keptWithin = time.Minute
 
 	// mostListed bounds what is remembered.
 	mostListed = 10_000
@@ -34,6 +34,7 @@ type listing struct {
 	checked     time.Time
 	checking    bool
 	exists      bool
+	more        bool   // some group has more values of a facet than its row lists
 	inList      uint64 // occurrences it counts
 	inGroups    uint64 // occurrences there are
 	lastChanged time.Time
@@ -51,9 +52,15 @@ func (l *listing) kept() bool {
 	return l.exists && (l.inList == l.inGroups || time.Since(l.lastChanged) < keptWithin)
 }
 
-// has says whether the project's groups can be read from its list. It asks
+// keptList is what a read must know of a list.
+type keptList struct{ there, more bool }
+
+// list is the one that can be read.
+func (l *listing) list() keptList { return keptList{l.kept(), l.more} }
+
+// find says whether the project's groups can be read from its list. It asks
 // ClickHouse the first time; later in the background.
-func (s *listed) has(ctx context.Context, rd *Reader, project string) bool {
+func (s *listed) find(ctx context.Context, rd *Reader, project string) keptList {
 	s.mu.Lock()
 	l := s.projects[project]
 	known := l != nil
@@ -64,15 +71,15 @@ func (s *listed) has(ctx context.Context, rd *Reader, project string) bool {
 		l = &listing{}
 		s.projects[project] = l
 	}
-	kept, ask := l.kept(), !l.fresh() && !l.checking
+	kept, ask := l.list(), !l.fresh() && !l.checking
 	l.checking = l.checking || ask
 	s.mu.Unlock()
 	switch {
 	case !ask:
 		return kept
-	case known && kept:
+	case known && kept.there:
 		go s.check(context.WithoutCancel(ctx), rd, project, l)
-		return true
+		return kept
 	}
 	return s.check(ctx, rd, project, l)
 }
@@ -82,25 +89,28 @@ type ListedQuery struct{ Project string }
 
 func (q ListedQuery) statement() Statement {
 	var b builder
-	project := b.text(q.Project)
-	return b.statement("SELECT (SELECT count() > 0 FROM (SELECT 1 FROM error_group_list WHERE project_id =", project, "LIMIT 1)) AS there,",
-		"if(there, (SELECT sum(count) FROM error_group_list WHERE project_id =", project+"), 0) AS in_list,",
-		"if(there, (SELECT sum(count) FROM error_groups WHERE project_id =", project+"), 0) AS in_groups")
+	list := "error_group_list WHERE project_id = " + b.text(q.Project) + " AND sorted = '" + ByLastSeen + "'"
+	return b.statement("SELECT (SELECT count() > 0 FROM (SELECT 1 FROM", list, "LIMIT 1)) AS there,",
+		"if(there, (SELECT sum(total) FROM", list+"), 0) AS in_list,",
+		"if(there, (SELECT max(more) FROM", list+"), 0) AS more,",
+		"if(there, (SELECT sum(count) FROM error_groups WHERE project_id =", b.text(q.Project)+"), 0) AS in_groups")
 }
 
 // check asks. A table that is not there, or no answer, is a list that is not there.
-func (s *listed) check(ctx context.Context, rd *Reader, project string, l *listing) bool {
-	var there uint8
-	var inList, inGroups uint64
+func (s *listed) check(ctx context.Context, rd *Reader, project string, l *listing) keptList {
+	var there, more uint8
+	var inList int64
+	var inGroups uint64
 	err := rd.query(ctx, "group_listed", ListedQuery{project}.statement(), func(rows driver.Rows) error {
-		return rows.Scan(&there, &inList, &inGroups)
+		return rows.Scan(&there, &inList, &more, &inGroups)
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.inList != inList || !l.exists {
+	if l.inList != uint64(inList) || !l.exists {
 		l.lastChanged = time.Now()
 	}
 	l.checked, l.checking, l.exists = time.Now(), false, err == nil && there != 0
-	l.inList, l.inGroups = inList, inGroups
-	return l.kept()
+	l.more = more != 0
+	l.inList, l.inGroups = uint64(inList), inGroups
+	return l.list()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -23,8 +24,8 @@ const (
 	listsEvery = time.Second
 
 	// listsRest is how long a list rests after it was made, in multiples of the
-	// time that took: so keeping lists never takes more than a fifth of one core.
-	listsRest = 4
+	// time that took: so keeping lists never takes more than a third of one core.
+	listsRest = 2
 
 	// ListBuildTime bounds the making of one list, and so how long its connection
 	// must be ready to wait for an answer.
@@ -56,15 +57,16 @@ type GroupListsConfig struct {
 // Once a second it looks whether any part of the tables below changed (nothing
 // else is done at rest), then which projects did, and makes their lists anew:
 // into a table of its own, whole, and then in place by REPLACE PARTITION. At
-// 100,000 groups that is less than a second of one thread, at the lowest
-// priority, and then that list rests for four times as long.
+// 100,000 groups that is some three seconds of one thread, at the lowest
+// priority, and then that list rests for twice as long.
 type GroupLists struct {
-	cfg     GroupListsConfig
-	log     *slog.Logger
-	made    map[string]listMade
-	parts   uint64
-	built   *prometheus.HistogramVec
-	failing bool
+	cfg      GroupListsConfig
+	log      *slog.Logger
+	made     map[string]listMade
+	parts    uint64
+	prepared bool // the table is there
+	built    *prometheus.HistogramVec
+	failing  bool
 }
 
 // listMade is what a project's list was made from, and when it may be made again.
@@ -102,7 +104,7 @@ func (l *GroupLists) Run(ctx context.Context) error {
 func (l *GroupLists) keep(ctx context.Context) error {
 	tick := time.NewTicker(listsEvery)
 	defer tick.Stop()
-	l.made, l.parts = map[string]listMade{}, 0
+	l.made, l.parts, l.prepared = map[string]listMade{}, 0, false
 	for ctx.Err() == nil {
 		err := l.Refresh(ctx)
 		if err != nil && ctx.Err() == nil && !l.failing {
@@ -119,7 +121,7 @@ func (l *GroupLists) keep(ctx context.Context) error {
 
 // Refresh makes every list that is due. Run calls it; a test may.
 func (l *GroupLists) Refresh(ctx context.Context) error {
-	if err := l.cfg.Conn.Exec(ctx, l.create(tables.ErrorGroupList().Name)); err != nil {
+	if err := l.prepare(ctx); err != nil {
 		return fmt.Errorf("making table error_group_list: %w", err)
 	}
 	parts, err := l.readParts(ctx)
@@ -168,9 +170,31 @@ func (l *GroupLists) anyDue() bool {
 	return false
 }
 
+// prepare makes the table, instead of one that an older or newer version of the
+// service left: reads do without lists meanwhile.
+func (l *GroupLists) prepare(ctx context.Context) error {
+	if l.prepared {
+		return nil
+	}
+	name := tables.ErrorGroupList().Name
+	var comment string
+	err := l.cfg.Conn.QueryRow(ctx, "SELECT any(comment) FROM system.tables WHERE database = currentDatabase() AND name = ?", name).Scan(&comment)
+	if err != nil {
+		return err
+	}
+	if was, err := tables.ParseComment(comment); comment != "" && (err != nil || was.Version != tables.ErrorGroupListVersion) {
+		if err := l.cfg.Conn.Exec(ctx, "DROP TABLE "+name+" SYNC"); err != nil {
+			return err
+		}
+	}
+	err = l.cfg.Conn.Exec(ctx, l.create(name))
+	l.prepared = err == nil
+	return err
+}
+
 // create has the definition with a comment of its own: the table belongs to no generation.
 func (l *GroupLists) create(name string) string {
-	return tables.ErrorGroupList().Create(name, tables.Generation{Projection: "error_group_list", Version: 1, Generation: 1}, l.cfg.Tables)
+	return tables.ErrorGroupList().Create(name, tables.Generation{Projection: "error_group_list", Version: tables.ErrorGroupListVersion, Generation: 1}, l.cfg.Tables)
 }
 
 // readParts sums up which parts the tables consist of: as long as it is the same, so are the rows.
@@ -214,6 +238,7 @@ func (l *GroupLists) settings(ctx context.Context, threads int) context.Context 
 	delete(s, "readonly")
 	delete(s, "max_result_rows")
 	delete(s, "result_overflow_mode")
+	s["output_format_json_quote_64bit_integers"] = 0 // the column item is read back as JSON
 	s["max_threads"], s["priority"], s["max_execution_time"] = threads, 10, int(ListBuildTime/time.Second)
 	return clickhouse.Context(ctx, clickhouse.WithSettings(s))
 }
@@ -227,7 +252,7 @@ func (l *GroupLists) rebuild(ctx context.Context, project, mark string) error {
 	took := time.Since(start)
 	outcome := "done"
 	if err != nil {
-		outcome = "failed"
+		outcome, l.prepared = "failed", false // somebody may have dropped the table
 		err = fmt.Errorf("making the list of error groups of project %s: %w", project, err)
 		mark = ""
 	}
@@ -272,15 +297,27 @@ func (q GroupListBuild) statement() Statement {
 	flat := b.flatGroups(q.scope, nil, true)
 	root, project := q.scope.rooted(&b), b.text(q.scope.Project)
 	// shown and not fingerprint: a column's name goes before an alias.
-	facets := "SELECT shown, groupArrayIf(value, facet = '" + tables.FacetEnvironment + "') AS environments, groupArrayIf(value, facet = '" + tables.FacetService + "') AS services" +
-		" FROM (SELECT " + root + " AS shown, facet, value, sum(count) AS total FROM error_group_facets WHERE project_id = " + project +
-		" AND facet IN ('" + tables.FacetEnvironment + "', '" + tables.FacetService + "') GROUP BY shown, facet, value" +
-		" ORDER BY total DESC, value LIMIT " + b.arg("UInt32", maxFacetValues) + " BY shown, facet) GROUP BY shown"
+	facets := "SELECT shown, " + listedValues(tables.FacetEnvironment) + " AS environments, " + listedValues(tables.FacetService) + " AS services, " +
+		listedValues(tables.FacetRelease) + " AS releases, toUInt8(max(facets) > " + strconv.Itoa(tables.ListedValues) + ") AS more" +
+		" FROM (SELECT shown, facet, arraySort(x -> (-x.1, x.2), groupArray((toInt64(total), value))) AS seen, length(seen) AS facets FROM (" +
+		"SELECT " + root + " AS shown, facet, value, sum(count) AS total FROM error_group_facets WHERE project_id = " + project +
+		" AND facet IN ('" + tables.FacetEnvironment + "', '" + tables.FacetService + "', '" + tables.FacetRelease + "')" +
+		" GROUP BY shown, facet, value) GROUP BY shown, facet) GROUP BY shown"
 	hours := "SELECT shown, groupArray(since) AS hours, groupArray(total) AS hits FROM (SELECT " + root + " AS shown," +
 		" toUInt32(intDiv(toUnixTimestamp(hour), 3600)) AS since, sum(count) AS total FROM error_group_hours WHERE project_id = " + project +
 		" AND hour >= " + b.moment(q.From) + " AND hour < " + b.moment(q.From.Add(2*listHorizon+trendHours*time.Hour)) + " GROUP BY shown, since) GROUP BY shown"
-	return b.statement("INSERT INTO", staging, "SELECT", project, "AS project_id, g.fingerprint, toUInt64(g.total), fromUnixTimestamp64Nano(g.first_at, 'UTC'), fromUnixTimestamp64Nano(g.last_at, 'UTC'),",
-		"g.state, fromUnixTimestamp64Nano(g.ignored_until, 'UTC'), g.newest.name, g.newest.message, g.newest.culprit, g.earliest_release.release, g.latest_release.release,",
-		"f.environments, f.services, h.hours, h.hits FROM ("+flat+") AS g LEFT JOIN ("+facets+") AS f ON f.shown = g.fingerprint",
-		"LEFT JOIN ("+hours+") AS h ON h.shown = g.fingerprint")
+	item := "toJSONString(CAST((g.newest.name, g.newest.message, g.newest.culprit, g.earliest_release.release, g.latest_release.release, " +
+		shown("f.environments") + ", " + shown("f.services") + ", h.hours, h.hits), 'Tuple(name String, message String, culprit String, " +
+		"first_release String, last_release String, environments Array(String), services Array(String), hours Array(UInt32), hits Array(UInt64))'))"
+	orders := "[('last_seen', last_at), ('first_seen', first_at), ('count', total)]"
+	row := "SELECT " + project + " AS project_id, g.fingerprint AS fingerprint, g.total AS total, g.first_at AS first_at, g.last_at AS last_at, g.state AS state, g.ignored_until AS ignored_until, " +
+		"f.environments AS environments, f.services AS services, f.releases AS releases, f.more AS more, " + searched("g.newest.name", "g.newest.message", "g.newest.culprit") + " AS search, " +
+		item + " AS item FROM (" + flat + ") AS g LEFT JOIN (" + facets + ") AS f ON f.shown = g.fingerprint LEFT JOIN (" + hours + ") AS h ON h.shown = g.fingerprint"
+	return b.statement("INSERT INTO", staging, "SELECT project_id, o.1 AS sorted, o.2 AS place, fingerprint, total, first_at, last_at,",
+		"state, ignored_until, environments, services, releases, more, search, item FROM (SELECT *, arrayJoin("+orders+") AS o FROM ("+row+"))")
+}
+
+// listedValues is the values of one facet, the most frequent first.
+func listedValues(facet string) string {
+	return "arrayFlatten(groupArrayIf(arrayMap(x -> x.2, arraySlice(seen, 1, " + strconv.Itoa(tables.ListedValues) + ")), facet = '" + facet + "'))"
 }

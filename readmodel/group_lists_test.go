@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -149,97 +148,5 @@ func TestListsFollow(t *testing.T) {
 	p.reader.listed.check(context.Background(), p.reader, "prj_one", known)
 	if got := status(); got != "unresolved resolved unresolved" {
 		t.Errorf("with a list that is not kept: %s", got)
-	}
-}
-
-// BenchmarkGroupPage is the page that a user opens in a project with 100,000
-// groups and 10 million occurrences, over HTTP: at rest, and while events fold.
-// It reports p50 and p99 in milliseconds.
-func BenchmarkGroupPage(b *testing.B) {
-	p := newPortal(b)
-	p.fillGroups(100_000, 10_000_000)
-	l := p.lists(0)
-	began := time.Now()
-	p.refresh(l)
-	b.Logf("made the list in %v", time.Since(began))
-	for _, read := range []struct{ name, path string }{
-		{"first page", "/api/errors/groups"}, {"unresolved", "/api/errors/groups?status=unresolved"}, {"by count", "/api/errors/groups?sort=count"},
-		{"by first seen", "/api/errors/groups?sort=first_seen"}, {"text", "/api/errors/groups?q=number%2077777"},
-		{"environment", "/api/errors/groups?environment=prod"}, {"a group", "/api/errors/groups/" + fingerprint(77)},
-	} {
-		b.Run(read.name, func(b *testing.B) { p.time(b, read.path) })
-	}
-	b.Run("first page while folding", func(b *testing.B) {
-		ctx, stop := context.WithCancel(context.Background())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for ctx.Err() == nil {
-				p.fold(20_000)
-				_ = l.Refresh(ctx)
-				select {
-				case <-time.After(250 * time.Millisecond):
-				case <-ctx.Done():
-				}
-			}
-		}()
-		p.time(b, "/api/errors/groups")
-		stop()
-		<-done
-	})
-	b.Run("first page without the list", func(b *testing.B) { p.time(b, "/api/errors/groups", HeaderLogPosition, "error:0:1") })
-}
-
-func (p *portal) time(b *testing.B, path string, headers ...string) {
-	var times []time.Duration
-	for b.Loop() {
-		r, _ := http.NewRequest(http.MethodGet, p.server.URL+path, nil)
-		r.Header.Set("Authorization", "Bearer one")
-		for i := 0; i < len(headers); i += 2 {
-			r.Header.Set(headers[i], headers[i+1])
-		}
-		start := time.Now()
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			b.Fatal(err)
-		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-		times = append(times, time.Since(start))
-		if resp.StatusCode != http.StatusOK {
-			b.Fatal(resp.Status)
-		}
-	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "p99-ms")
-}
-
-// fillGroups makes groups with occurrences inside the engine: as the fold does,
-// a row of each group for every block of 50,000 events.
-func (p *portal) fillGroups(groups, occurrences int) {
-	p.t.Helper()
-	for _, insert := range []string{
-		`INSERT INTO error_groups SELECT 'prj_one', toFixedString(unhex(leftPad(hex(number %% %[1]d + 1), 32, '0')), 16), 1, at, at, at,
-		 (at, toFixedString('', 16), 'TypeError', concat('x is not a function of request number ', toString(number)), 'handle (main.js)', repeat('explained ', 50)), (at, '1.0'), (at, '1.1')
-		 FROM (SELECT number, toDateTime64(now(), 9, 'UTC') - toIntervalMillisecond(number * 250) AS at FROM numbers(%[2]d / 10))`,
-		`INSERT INTO error_group_facets SELECT 'prj_one', toFixedString(unhex(leftPad(hex(number %% %[1]d + 1), 32, '0')), 16), f.1, f.2, 10, now64(9), now64(9), now64(9), ''
-		 FROM numbers(%[2]d / 20) ARRAY JOIN [('environment', 'prod'), ('service', 'web'), ('release', concat('1.', toString(number %% 7)))] AS f`,
-		`INSERT INTO error_group_hours SELECT 'prj_one', toFixedString(unhex(leftPad(hex(number %% %[1]d + 1), 32, '0')), 16), toStartOfHour(now()) - toIntervalHour(intDiv(number, %[1]d)), 1 FROM numbers(%[2]d / 5)`,
-		`INSERT INTO error_occurrences SELECT 'prj_one', toFixedString(unhex(leftPad(hex(number %% %[1]d + 1), 32, '0')), 16), toDateTime64(now(), 9, 'UTC') - toIntervalMillisecond(number), toFixedString(unhex(leftPad(hex(number), 32, '0')), 16), now64(3),
-		 'TypeError', 'x is not a function', 'handle (main.js)', '1.0', 'prod', 'web', '', '', '', 0, number FROM numbers(%[2]d)`,
-	} {
-		if err := p.conn.Exec(context.Background(), fmt.Sprintf(insert, groups, occurrences)); err != nil {
-			p.t.Fatal(err)
-		}
-	}
-}
-
-// fold inserts one block, as the projector does.
-func (p *portal) fold(events int) {
-	insert := fmt.Sprintf(`INSERT INTO error_groups SELECT 'prj_one', toFixedString(unhex(leftPad(hex(rand() %% 100000 + 1), 32, '0')), 16), 1, now64(9), now64(9), now64(9),
-		 (now64(9), toFixedString('', 16), 'TypeError', 'x is not a function', 'handle (main.js)', ''), (now64(9), '1.0'), (now64(9), '1.1') FROM numbers(%d)`, events)
-	if err := p.conn.Exec(context.Background(), insert); err != nil {
-		p.t.Error(err)
 	}
 }

@@ -2,7 +2,9 @@ package readmodel
 
 import (
 	"context"
+	"maps"
 	"strings"
+	"sync"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
@@ -19,20 +21,57 @@ type groupScope struct {
 	Roots     map[string]string // merged group → the group it is shown in, hex
 }
 
-// TriageQuery reads that.
+// scopes remembers what was decided in projects when it was last read, as a
+// guess: a page is read by it and, beside that, whether it still holds. The zero
+// value guesses that nothing was decided. Safe for concurrent use.
+type scopes struct {
+	mu    sync.Mutex
+	known map[string]groupScope
+}
+
+func (s *scopes) guess(project string) groupScope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.known[project]; ok {
+		return known
+	}
+	return groupScope{Project: project}
+}
+
+func (s *scopes) remember(scope groupScope) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= mostListed {
+		s.known = map[string]groupScope{}
+	}
+	s.known[scope.Project] = scope
+}
+
+func (s groupScope) equal(o groupScope) bool {
+	return s.Project == o.Project && s.Decided == o.Decided && s.ByRelease == o.ByRelease && maps.Equal(s.Roots, o.Roots)
+}
+
+// TriageQuery reads which kinds of decisions a project has, and whether some name a release.
 type TriageQuery struct{ Project string }
 
 func (q TriageQuery) statement() Statement {
 	var b builder
 	b.equal("project_id", q.Project)
-	merge := "kind IN ('" + tables.TriageMerged + "', '" + tables.TriageUnmerged + "')"
-	return b.statement(
-		"SELECT countIf(NOT "+merge+") > 0 AS decided, countIf(kind = '"+tables.TriageResolved+"' AND release != '') > 0 AS by_release,",
-		"arraySort(groupArrayIf((offset, toString(kind), lower(hex(fingerprint)), lower(hex(merged_into))), "+merge+")) AS merges",
-		"FROM error_triage WHERE", b.conditions())
+	return b.statement("SELECT toString(kind), release != '' FROM error_triage WHERE", b.conditions(), "GROUP BY 1, 2")
 }
 
-// AliasesQuery reads what older fingerprints are called now, the group with the most of their events first.
+// MergesQuery reads a project's merges, in the order of the log.
+type MergesQuery struct{ Project string }
+
+func (q MergesQuery) statement() Statement {
+	var b builder
+	b.equal("project_id", q.Project)
+	return b.statement("SELECT toString(kind), lower(hex(fingerprint)), lower(hex(merged_into)) FROM error_triage WHERE", b.conditions(),
+		"AND kind IN ('"+tables.TriageMerged+"', '"+tables.TriageUnmerged+"') ORDER BY offset")
+}
+
+// AliasesQuery reads what fingerprints are called now: a group's own name first, where it still is
+// one, then the groups that have its events, the most first.
 type AliasesQuery struct {
 	Project      string
 	Fingerprints []string
@@ -42,8 +81,13 @@ func (q AliasesQuery) statement() Statement {
 	var b builder
 	b.equal("project_id", q.Project)
 	b.where("alias IN (" + b.prints(q.Fingerprints) + ")")
-	return b.statement("SELECT lower(hex(alias)) AS id, project_id, lower(hex(fingerprint)) AS name, sum(count) AS total FROM error_aliases WHERE",
-		b.conditions(), "GROUP BY project_id, alias, fingerprint ORDER BY total DESC, fingerprint")
+	aliases := "SELECT lower(hex(alias)) AS id, project_id, lower(hex(fingerprint)) AS name, toUInt8(0) AS own, sum(count) AS total FROM error_aliases WHERE " +
+		b.conditions() + " GROUP BY project_id, alias, fingerprint"
+	b.conds = nil
+	b.equal("project_id", q.Project)
+	b.where("fingerprint IN (" + b.prints(q.Fingerprints) + ")")
+	same := "SELECT DISTINCT lower(hex(fingerprint)) AS id, project_id, id AS name, toUInt8(1) AS own, toUInt64(0) AS total FROM error_groups WHERE " + b.conditions()
+	return b.statement("SELECT id, project_id, name, total FROM (" + aliases + " UNION ALL " + same + ") ORDER BY own DESC, total DESC, name")
 }
 
 // prints is fingerprints as a list of one placeholder, however many there are.
@@ -58,29 +102,39 @@ func (b *builder) prints(all []string) string {
 type asker func(ctx context.Context, name string, s Statement, scan func(driver.Rows) error) error
 
 func (rd *Reader) scope(ctx context.Context, project string) (groupScope, error) {
-	return asker(rd.query).scope(ctx, project)
+	return asker(rd.quick).scope(ctx, project)
 }
 
 // scope reads a project's triage.
 func (ask asker) scope(ctx context.Context, project string) (groupScope, error) {
 	s := groupScope{Project: project}
-	var merges []merge
+	merged := false
 	err := ask(ctx, "triage", TriageQuery{project}.statement(), func(rows driver.Rows) error {
-		var decided, byRelease uint8
-		var raw [][]any
-		if err := rows.Scan(&decided, &byRelease, &raw); err != nil {
-			return err
+		var kind string
+		var release bool
+		err := rows.Scan(&kind, &release)
+		switch kind {
+		case tables.TriageMerged:
+			merged = true
+		case tables.TriageUnmerged:
+		default:
+			s.Decided, s.ByRelease = true, s.ByRelease || release && kind == tables.TriageResolved
 		}
-		s.Decided, s.ByRelease = decided != 0, byRelease != 0
-		for _, row := range raw {
-			kind, _ := row[1].(string)
-			from, _ := row[2].(string)
-			into, _ := row[3].(string)
-			merges = append(merges, merge{from, into, kind == tables.TriageUnmerged})
-		}
-		return nil
+		return err
 	})
-	if err != nil || len(merges) == 0 {
+	if err != nil || !merged {
+		return s, err
+	}
+	var merges []merge
+	err = ask(ctx, "merges", MergesQuery{project}.statement(), func(rows driver.Rows) error {
+		var kind string
+		var m merge
+		err := rows.Scan(&kind, &m.from, &m.into)
+		m.undone = kind == tables.TriageUnmerged
+		merges = append(merges, m)
+		return err
+	})
+	if err != nil {
 		return s, err
 	}
 	if merges, err = ask.renamed(ctx, project, merges); err != nil {

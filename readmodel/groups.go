@@ -1,6 +1,9 @@
 package readmodel
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"weir/readmodel/tables"
@@ -54,66 +57,57 @@ type groupKey struct {
 func (q GroupsQuery) statement() Statement {
 	var b builder
 	flat := b.flatGroups(q.scope, nil, q.Text != "")
-	q.conditions(&b, groupColumns{
-		last: "last_at", first: "first_at", count: "total", until: "ignored_until",
-		name: "newest.name", message: "newest.message", culprit: "newest.culprit",
-	})
+	for _, f := range q.facets() {
+		b.where(q.seenIn(&b, f))
+	}
+	q.conditions(&b)
+	if q.Text != "" {
+		b.where("position(" + searched("newest.name", "newest.message", "newest.culprit") + ", lowerUTF8(" + b.text(q.Text) + ")) > 0")
+	}
+	column := sortColumns[q.Sort]
+	q.after(&b, column)
 	return b.statement("SELECT lower(hex(fingerprint)) AS id, total, first_at, last_at, "+b.status(q.Now, "ignored_until")+
-		" AS status FROM ("+flat+") WHERE", b.conditions(), q.order(groupColumns{last: "last_at", first: "first_at", count: "total"}), b.page(q.Limit))
+		" AS status FROM ("+flat+") WHERE", b.conditions(), q.order(column), b.page(q.Limit))
 }
 
-// groupColumns are the columns of one of the two places that a list is read
-// from. Times are nanoseconds since 1970, or converted with ns.
-type groupColumns struct {
-	last, first, count, until string
-	name, message, culprit    string
-	times                     bool // last and first are times, not nanoseconds
-}
+var sortColumns = map[string]string{ByLastSeen: "last_at", ByFirstSeen: "first_at", ByCount: "total"}
 
-func (c groupColumns) of(sort string) string {
-	switch sort {
-	case ByFirstSeen:
-		return c.first
-	case ByCount:
-		return c.count
-	}
-	return c.last
-}
-
-// value is a placeholder that compares with the column a list is sorted by.
-func (c groupColumns) value(b *builder, sort string, v int64) string {
-	if c.times && sort != ByCount {
-		return b.moment(time.Unix(0, v))
-	}
-	return b.arg("Int64", v)
-}
-
-// conditions are those on whole groups: active in [Since, Until), and so on.
-func (q GroupsQuery) conditions(b *builder, c groupColumns) {
-	q.seenIn(b, tables.FacetEnvironment, q.Environment)
-	q.seenIn(b, tables.FacetRelease, q.Release)
-	q.seenIn(b, tables.FacetService, q.Service)
+// conditions are those on whole groups that both places where groups are read
+// from have columns for: active in [Since, Until), and so on.
+func (q GroupsQuery) conditions(b *builder) {
 	if !q.Since.IsZero() {
-		b.where(c.last + " >= " + c.value(b, ByLastSeen, q.Since.UnixNano()))
+		b.where("last_at >= " + b.arg("Int64", q.Since.UnixNano()))
 	}
 	if !q.Until.IsZero() {
-		b.where(c.first + " < " + c.value(b, ByFirstSeen, q.Until.UnixNano()))
+		b.where("first_at < " + b.arg("Int64", q.Until.UnixNano()))
 	}
 	if len(q.Statuses) > 0 {
-		b.where(b.status(q.Now, c.until) + " IN " + b.texts(q.Statuses))
-	}
-	if q.Text != "" {
-		b.where("positionCaseInsensitiveUTF8(concat(" + c.name + ", '\\n', " + c.message + ", '\\n', " + c.culprit + "), " + b.text(q.Text) + ") > 0")
-	}
-	if q.After != nil {
-		sign, column, value := "<", c.of(q.Sort), c.value(b, q.Sort, q.After.Value)
-		if q.Ascending {
-			sign = ">"
+		states := slices.Clone(q.Statuses)
+		if slices.Contains(states, unresolved) && !slices.Contains(states, tables.TriageIgnored) {
+			states = append(states, tables.TriageIgnored) // some of these are unresolved by now
 		}
-		// The first condition says the same less exactly: it is the one that finds the place in a sort key.
-		b.where(column + " " + sign + "= " + value)
-		b.where("(" + column + ", fingerprint) " + sign + " (" + value + ", " + b.eventID(q.After.Fingerprint) + ")")
+		b.where("state IN " + b.texts(states)) // the less exact condition is one that an index can answer
+		b.where(b.status(q.Now, "ignored_until") + " IN " + b.texts(q.Statuses))
 	}
+}
+
+// after is the condition that a group comes after the cursor.
+func (q GroupsQuery) after(b *builder, column string) {
+	if q.After == nil {
+		return
+	}
+	sign, value := "<", b.arg("Int64", q.After.Value)
+	if q.Ascending {
+		sign = ">"
+	}
+	// The first condition says the same less exactly: it is the one that finds the place in a sort key.
+	b.where(column + " " + sign + "= " + value)
+	b.where("(" + column + ", fingerprint) " + sign + " (" + value + ", " + b.eventID(q.After.Fingerprint) + ")")
+}
+
+// searched is what a text is looked for in: the texts of a group, a line each, in small letters.
+func searched(name, message, culprit string) string {
+	return "lowerUTF8(concat(" + name + ", '\\n', " + message + ", '\\n', " + culprit + "))"
 }
 
 // status is a group's status now: an ignore with a time ends by itself.
@@ -121,37 +115,68 @@ func (b *builder) status(now time.Time, until string) string {
 	return "if(state = '" + tables.TriageIgnored + "' AND " + until + " > 0 AND " + until + " <= " + b.arg("Int64", now.UnixNano()) + ", '" + unresolved + "', toString(state))"
 }
 
-func (q GroupsQuery) order(c groupColumns) string {
+func (q GroupsQuery) order(column string) string {
 	direction := "DESC"
 	if q.Ascending {
 		direction = "ASC"
 	}
-	return "ORDER BY " + c.of(q.Sort) + " " + direction + ", fingerprint " + direction
+	return "ORDER BY " + column + " " + direction + ", fingerprint " + direction
 }
 
-// seenIn keeps the groups with an occurrence of that facet value.
-func (q GroupsQuery) seenIn(b *builder, facet, value string) {
-	if value != "" {
-		b.where("fingerprint IN (SELECT " + q.scope.rooted(b) + " FROM error_group_facets WHERE project_id = " + b.text(q.Project) +
-			" AND facet = " + b.text(facet) + " AND value = " + b.text(value) + ")")
+// facetValue is a filter: the group was seen with this value.
+type facetValue struct{ column, facet, value string }
+
+// facets are those that are asked for, the rarest kind first.
+func (q GroupsFilter) facets() (all []facetValue) {
+	for _, f := range []facetValue{
+		{"releases", tables.FacetRelease, q.Release}, {"services", tables.FacetService, q.Service}, {"environments", tables.FacetEnvironment, q.Environment},
+	} {
+		if f.value != "" {
+			all = append(all, f)
+		}
 	}
+	return all
+}
+
+// seenIn is the condition that a group has an occurrence with that facet value.
+func (q GroupsQuery) seenIn(b *builder, f facetValue) string {
+	return "fingerprint IN (SELECT " + q.scope.rooted(b) + " FROM error_group_facets WHERE project_id = " + b.text(q.Project) +
+		" AND facet = " + b.text(f.facet) + " AND value = " + b.text(f.value) + ")"
 }
 
 // GroupListQuery finds the groups of one page with everything a page shows, in
 // error_group_list, which tables describes.
-type GroupListQuery struct{ GroupsQuery }
+type GroupListQuery struct {
+	GroupsQuery
+	More bool // some group of the list has more values than stand in its row
+}
 
 func (q GroupListQuery) statement() Statement {
 	var b builder
 	b.where("project_id = " + b.text(q.Project))
-	c := groupColumns{
-		last: "last_seen", first: "first_seen", count: "count", until: "toUnixTimestamp64Nano(ignored_until)",
-		name: "name", message: "message", culprit: "culprit", times: true,
+	b.where("sorted = " + b.text(q.Sort))
+	for _, f := range q.facets() {
+		has := "has(" + f.column + ", " + b.text(f.value) + ")"
+		if q.More {
+			has = "(" + has + " OR more = 1 AND " + q.seenIn(&b, f) + ")"
+		}
+		b.where(has)
 	}
-	q.conditions(&b, c)
-	return b.statement("SELECT lower(hex(fingerprint)) AS id, toInt64(count) AS total, toUnixTimestamp64Nano(first_seen) AS first_at,",
-		"toUnixTimestamp64Nano(last_seen) AS last_at, "+b.status(q.Now, c.until)+" AS status, name, message, culprit, first_release, last_release,",
-		"environments, services, hours, hits FROM error_group_list WHERE", b.conditions(), q.order(c), b.page(q.Limit))
+	q.conditions(&b)
+	if q.Text != "" {
+		b.where("search LIKE concat('%', lowerUTF8(" + b.text(likeEscapes.Replace(q.Text)) + "), '%')") // the form that by_search knows
+	}
+	q.after(&b, "place")
+	return b.statement("SELECT lower(hex(fingerprint)) AS id, total, first_at, last_at, "+b.status(q.Now, "ignored_until")+
+		" AS status, item FROM error_group_list WHERE", b.conditions(), q.order("place"), b.page(q.Limit))
+}
+
+// likeEscapes makes a text stand for itself in a pattern of LIKE.
+var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// shown cuts a column of values to what a page shows.
+func shown(column string) string {
+	return "arraySlice(" + column + ", 1, " + strconv.Itoa(maxFacetValues) + ")"
 }
 
 // GroupDetailsQuery reads what a page shows of its groups beside the sorted columns.

@@ -2,6 +2,8 @@ package readmodel
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -65,9 +67,12 @@ func (rd *Reader) listGroups(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var groups []groupItem
-	listed := r.Header.Get(HeaderLogPosition) == "" && rd.listed.has(r.Context(), rd, q.Project)
-	if listed {
-		groups, err = rd.readList(r.Context(), q)
+	kept := keptList{}
+	if r.Header.Get(HeaderLogPosition) == "" {
+		kept = rd.listed.find(r.Context(), rd, q.Project)
+	}
+	if kept.there {
+		groups, err = rd.readList(r.Context(), GroupListQuery{q, kept.more})
 	} else {
 		groups, err = rd.readGroups(r.Context(), &q)
 	}
@@ -80,7 +85,7 @@ func (rd *Reader) listGroups(w http.ResponseWriter, r *http.Request) error {
 		last := &groups[q.Limit-1]
 		next, err = httpapi.EncodeCursor(list, groupKey{last.sorted(q.Sort), last.Fingerprint})
 	}
-	if err == nil && !listed {
+	if err == nil && !kept.there {
 		err = rd.describe(r.Context(), q.scope, groups, false)
 	}
 	return writePage(w, groups, next, err)
@@ -100,31 +105,55 @@ func (rd *Reader) readGroups(ctx context.Context, q *GroupsQuery) (groups []grou
 }
 
 // readList is the page, whole.
-func (rd *Reader) readList(ctx context.Context, q GroupsQuery) (groups []groupItem, err error) {
-	if q.Environment+q.Release+q.Service != "" { // only these look into a table where merged groups are apart
+func (rd *Reader) readList(ctx context.Context, q GroupListQuery) (groups []groupItem, err error) {
+	if q.More && len(q.facets()) > 0 { // only these look into a table where merged groups are apart
 		if q.scope, err = rd.scope(ctx, q.Project); err != nil {
 			return nil, err
 		}
 	}
 	from := trendStart().Unix() / secondsPerHour
-	return groups, rd.query(ctx, "group_list", GroupListQuery{q}.statement(), func(rows driver.Rows) error {
+	return groups, rd.quick(ctx, "group_list", q.statement(), func(rows driver.Rows) error {
 		g := newGroup()
-		var first, last string
-		var hours []uint32
-		var hits []uint64
-		err := rows.Scan(&g.Fingerprint, &g.Count, (*int64)(&g.FirstSeen), (*int64)(&g.LastSeen), &g.Status, &g.Name, &g.Message, &g.Culprit,
-			&first, &last, &g.Environments, &g.Services, &hours, &hits)
-		g.FirstRelease, g.LastRelease = orNull(first), orNull(last)
-		for i, hour := range hours {
-			if slot := int64(hour) - from; slot >= 0 && slot < trendHours {
-				g.Trend[slot] += hits[i]
-			}
+		var text string
+		if err := rows.Scan(&g.Fingerprint, &g.Count, (*int64)(&g.FirstSeen), (*int64)(&g.LastSeen), &g.Status, &text); err != nil {
+			return err
 		}
-		slices.Sort(g.Environments)
-		slices.Sort(g.Services)
+		err := g.fill(text, from)
 		groups = append(groups, g)
 		return err
 	})
+}
+
+// listedItem is the column item of error_group_list.
+type listedItem struct {
+	Name         string   `json:"name"`
+	Message      string   `json:"message"`
+	Culprit      string   `json:"culprit"`
+	FirstRelease string   `json:"first_release"`
+	LastRelease  string   `json:"last_release"`
+	Environments []string `json:"environments"`
+	Services     []string `json:"services"`
+	Hours        []uint32 `json:"hours"` // since 1970
+	Hits         []uint64 `json:"hits"`  // in each of them
+}
+
+// fill takes what a page shows beside the sorted columns; from is the first hour of a trend, since 1970.
+func (g *groupItem) fill(text string, from int64) error {
+	var item listedItem
+	if err := json.Unmarshal([]byte(text), &item); err != nil {
+		return fmt.Errorf("the list's row of group %s: %w", g.Fingerprint, err)
+	}
+	g.Name, g.Message, g.Culprit = item.Name, item.Message, item.Culprit
+	g.FirstRelease, g.LastRelease = orNull(item.FirstRelease), orNull(item.LastRelease)
+	g.Environments, g.Services = item.Environments, item.Services
+	for i, hour := range item.Hours {
+		if slot := int64(hour) - from; slot >= 0 && slot < trendHours {
+			g.Trend[slot] += item.Hits[i]
+		}
+	}
+	slices.Sort(g.Environments)
+	slices.Sort(g.Services)
+	return nil
 }
 
 const secondsPerHour = 60 * 60

@@ -72,13 +72,18 @@ type portal struct {
 func newPortal(t testing.TB, change ...func(*Config)) *portal {
 	t.Helper()
 	conn := chtest.Open(t)
+	makeTables(t, conn)
+	return newPortalOn(t, conn, change...)
+}
+
+func makeTables(t testing.TB, conn driver.Conn) {
+	t.Helper()
 	for _, table := range tables.All() {
 		g := tables.Generation{Projection: "test", Version: 1, Generation: 1}
 		if err := conn.Exec(context.Background(), table.Create(table.Name, g, tables.Options{})); err != nil {
 			t.Fatalf("making table %s: %v", table.Name, err)
 		}
 	}
-	return newPortalOn(t, conn, change...)
 }
 
 func newPortalOn(t testing.TB, conn driver.Conn, change ...func(*Config)) *portal {

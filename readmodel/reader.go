@@ -68,8 +68,8 @@ type Config struct {
 	MaxWait      time.Duration // for X-Service-Log-Position; 0 means 5 s
 }
 
-// Reader answers the read endpoints. Safe for concurrent use; it holds nothing
-// between requests but how many tails are followed.
+// Reader answers the read endpoints. Safe for concurrent use; between requests it
+// holds how many tails are followed, and what it may guess of error groups.
 type Reader struct {
 	cfg   Config
 	log   *slog.Logger
@@ -78,6 +78,7 @@ type Reader struct {
 	slots chan struct{} // one per query that may run; nil: no bound
 
 	listed listed // which projects have a list of error groups
+	scopes scopes // a guess at what was decided in them
 
 	closing sync.Once
 	closed  chan struct{}
@@ -152,6 +153,18 @@ func (rd *Reader) serve(projection string, h func(http.ResponseWriter, *http.Req
 // query runs a statement read-only and within bounds and calls scan for each
 // row. Errors are answers already: see queryError.
 func (rd *Reader) query(ctx context.Context, name string, s Statement, scan func(driver.Rows) error) error {
+	return rd.queryWith(ctx, name, querySettings(), s, scan)
+}
+
+// quick is query for what reads a granule or a few of each part: a second thread
+// would cost more than it does, and waits for a core while events fold.
+func (rd *Reader) quick(ctx context.Context, name string, s Statement, scan func(driver.Rows) error) error {
+	settings := querySettings()
+	settings["max_threads"] = 1
+	return rd.queryWith(ctx, name, settings, s, scan)
+}
+
+func (rd *Reader) queryWith(ctx context.Context, name string, settings clickhouse.Settings, s Statement, scan func(driver.Rows) error) error {
 	leave, err := rd.enter(ctx)
 	if err != nil {
 		return queryError(err)
@@ -160,7 +173,7 @@ func (rd *Reader) query(ctx context.Context, name string, s Statement, scan func
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	start := time.Now()
-	err = run(clickhouse.Context(ctx, clickhouse.WithSettings(querySettings())), rd.cfg.Conn, s, scan)
+	err = run(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), rd.cfg.Conn, s, scan)
 	rd.stats.observe(name, time.Since(start), err)
 	return queryError(err)
 }

@@ -33,7 +33,7 @@ type partitionItem struct {
 
 func (p *portal) getProjections(w http.ResponseWriter, _ *http.Request) {
 	items := []projectionItem{}
-	for _, projection := range allProjections() {
+	for _, projection := range p.projections() {
 		progress, err := p.monitor.Progress(projection.Name)
 		if err != nil {
 			continue // not looked at yet
@@ -67,7 +67,7 @@ func (p *portal) getDoctor(w http.ResponseWriter, r *http.Request) {
 		Log: p.diagnoseLog(), ClickHouse: p.diagnoseClickHouse(r.Context()), Projections: []projectionState{},
 		Config: p.cfg.config(),
 	}
-	for _, projection := range allProjections() {
+	for _, projection := range p.projections() {
 		if progress, err := p.monitor.Progress(projection.Name); err == nil {
 			d.Projections = append(d.Projections, p.projectionItem(progress).projectionState)
 		}

@@ -62,7 +62,7 @@ func (p *portal) newChecks() (*checks, error) {
 		return nil, err
 	}
 	tool, err := projections.New(projections.Config{
-		Log: p.log, ClickHouse: conn, Blocks: p.blockPool(), Projections: allProjections(), Tables: p.tableOptions(), Logger: p.logger,
+		Log: p.log, ClickHouse: conn, Blocks: p.blockPool(), Projections: p.projections(), Tables: p.tableOptions(), Logger: p.logger,
 	})
 	if err != nil {
 		return nil, err

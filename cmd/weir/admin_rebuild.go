@@ -74,7 +74,7 @@ func newRebuildItem(r *projections.RebuildProgress) *rebuildItem {
 
 // rebuilds writes wishes with the read role's connections; projectors, here or elsewhere, carry them out.
 func (p *portal) rebuilds() projections.Rebuilds {
-	return projections.Rebuilds{Log: p.log, ClickHouse: p.tables, Projections: allProjections(), Tables: p.tableOptions()}
+	return projections.Rebuilds{Log: p.log, ClickHouse: p.tables, Projections: p.projections(), Tables: p.tableOptions()}
 }
 
 // tableOptions: the child's data is the only copy there is; a server's durability is its operator's choice.
@@ -147,7 +147,7 @@ func (p *portal) rebuild(ctx context.Context, name string, in rebuildRequest) (a
 
 // wouldRead is what a rebuild reads: every record of the projection's topics.
 func (p *portal) wouldRead(ctx context.Context, name string) (topics []string, records int64, err error) {
-	for _, projection := range allProjections() {
+	for _, projection := range p.projections() {
 		if projection.Name == name {
 			topics = projection.Topics
 		}

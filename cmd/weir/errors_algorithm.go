@@ -15,8 +15,23 @@ import (
 // algorithmLook is how often it is looked under which algorithm the live groups are.
 const algorithmLook = 5 * time.Second
 
+// unknownAlgorithm says what is wrong with a number that is no version of the rules of grouping.
+func unknownAlgorithm(number int) error {
+	_, err := grouping.Lookup(number)
+	return err
+}
+
+// algorithm is the version of the rules of grouping that this server is set to.
+func (p *portal) algorithm() grouping.Version {
+	chosen, err := grouping.Lookup(p.cfg.ErrorsAlgorithm)
+	if err != nil { // the setting was checked
+		panic(err)
+	}
+	return chosen
+}
+
 // startOlderAlgorithm keeps error groups folding under the algorithm that their live tables have,
-// when that is an older one of this binary's: the new one's tables are built beside them, which
+// when that is another one of this binary's: the chosen one's tables are built beside them, which
 // takes a while, and until they take the place the old ones should serve what arrives.
 func (p *portal) startOlderAlgorithm(conn driver.Conn) {
 	if len(grouping.Versions()) < 2 {
@@ -39,7 +54,7 @@ func (p *portal) startOlderAlgorithm(conn driver.Conn) {
 	})
 }
 
-// liveOlderAlgorithm finds the fold that the live tables were made by, when it is not the current one.
+// liveOlderAlgorithm finds the fold that the live tables were made by, when it is not the chosen one.
 func (p *portal) liveOlderAlgorithm(ctx context.Context, conn driver.Conn) (projections.Projection, bool) {
 	var comment string
 	err := conn.QueryRow(ctx, "SELECT any(comment) FROM system.tables WHERE database = currentDatabase() AND name = ?", tables.ErrorGroups().Name).Scan(&comment)
@@ -51,7 +66,7 @@ func (p *portal) liveOlderAlgorithm(ctx context.Context, conn driver.Conn) (proj
 		return projections.Projection{}, false
 	}
 	for _, n := range grouping.Versions() {
-		if n == grouping.Algorithm || errorgroups.Version(n) != live.Version {
+		if n == p.cfg.ErrorsAlgorithm || errorgroups.Version(n) != live.Version {
 			continue
 		}
 		if older, err := errorgroups.ProjectionUnder(n); err == nil {

@@ -22,10 +22,10 @@ type previewStep struct {
 const previewLines = 500 * time.Millisecond
 
 // getPreview answers GET /api/errors/preview?algorithm=N[&project_id=][&limit=]: it groups the
-// whole log by the current algorithm and by N, and changes nothing. One at a time: it takes a core.
+// whole log by the algorithm that is served and by N, and changes nothing. One at a time: it takes a core.
 func (p *portal) getPreview(w http.ResponseWriter, r *http.Request) {
 	q := httpapi.NewParams(r.URL.Query())
-	to, limit := q.Int("algorithm", grouping.Algorithm, 1, 1<<16), q.Int("limit", 20, 0, 1000)
+	to, limit := q.Int("algorithm", p.cfg.ErrorsAlgorithm, 1, 1<<16), q.Int("limit", 20, 0, 1000)
 	project := q.String("project_id", 256)
 	version, err := grouping.Lookup(to)
 	if err != nil {
@@ -40,15 +40,10 @@ func (p *portal) getPreview(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.previewing.Unlock()
-	current, err := grouping.Lookup(grouping.Algorithm)
-	if err != nil {
-		httpapi.WriteError(w, r, err)
-		return
-	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
 	lines, conn, last := json.NewEncoder(w), http.NewResponseController(w), time.Time{}
-	result, err := errorgroups.Compare(r.Context(), p.log, current, version, project, limit, func(done, of int64) {
+	result, err := errorgroups.Compare(r.Context(), p.log, p.algorithm(), version, project, limit, func(done, of int64) {
 		if time.Since(last) >= previewLines {
 			last = time.Now()
 			_ = lines.Encode(previewStep{Events: done, Of: of}) // a client that left ends the request's context

@@ -51,9 +51,13 @@ func TestErrorsExplain(t *testing.T) {
 
 // What a capture is answered is what the fold will find.
 func TestCapturedGroupIsTheFolds(t *testing.T) {
+	chosen, err := grouping.Lookup(grouping.Algorithm)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, data := range []string{`{"name":"E","message":"m 1"}`, `{"message":"a"}`, `{"stack":5}`, `[]`, ``, "\xff"} {
 		payload, _ := grouping.ParsePayload([]byte(data))
-		if got, want := capturedGroup("prj_1", []byte(data)).Fingerprint, grouping.Group("prj_1", payload).Hex(); got != want || len(got) != 32 {
+		if got, want := capturedGroup(chosen)("prj_1", []byte(data)).Fingerprint, grouping.Group("prj_1", payload).Hex(); got != want || len(got) != 32 {
 			t.Errorf("%q: %s, want %s", data, got, want)
 		}
 	}

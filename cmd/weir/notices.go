@@ -93,12 +93,8 @@ func thing(kind, id string) [16]byte {
 
 // startNotices decides what is owed because of events.
 func (p *portal) startNotices() error {
-	chosen, err := grouping.Lookup(grouping.Algorithm)
-	if err != nil {
-		return err
-	}
 	noticer := webhooks.NewNoticer(webhooks.NoticerConfig{
-		Log: p.log, Directory: targets{p.directory}, Topics: noticeTopics(), Read: noticeOf(chosen), Logger: p.logger,
+		Log: p.log, Directory: targets{p.directory}, Topics: noticeTopics(), Read: noticeOf(p.algorithm()), Logger: p.logger,
 	})
 	p.run("notices", noticer.Run)
 	return nil

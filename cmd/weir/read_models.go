@@ -16,7 +16,7 @@ func (p *portal) awaitReadModels(ctx context.Context) error {
 		return nil // made elsewhere, or on a server that may be away: ingest does not wait for it
 	}
 	var names []string
-	for _, projection := range allProjections() {
+	for _, projection := range p.projections() {
 		for _, table := range projection.Tables {
 			names = append(names, table.Name)
 		}

@@ -48,7 +48,7 @@ func (p *portal) startIngest(r chi.Router) error {
 	p.drain = append(p.drain, gateway.Drain)
 	r.Method("POST", ingestRoute, gateway) // for the answers to other methods
 	p.ingestDoor = p.observer.Only("POST", ingestRoute, gateway)
-	r.Method("POST", "/api/errors/capture", gateway.Capture(capturedGroup))
+	r.Method("POST", "/api/errors/capture", gateway.Capture(capturedGroup(p.algorithm())))
 	return nil
 }
 

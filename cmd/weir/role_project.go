@@ -12,6 +12,7 @@ import (
 	"weir/projections/costs"
 	"weir/projections/deliveries"
 	"weir/projections/errorgroups"
+	"weir/projections/errorgroups/grouping"
 	"weir/projections/history"
 	"weir/projections/performance"
 	"weir/projections/rejections"
@@ -19,10 +20,21 @@ import (
 	"weir/readmodel"
 )
 
-// allProjections are the read models there are.
-func allProjections() []projections.Projection {
+// allProjections are the read models there are; error groups by the default algorithm.
+func allProjections() []projections.Projection { return projectionsUnder(grouping.Algorithm) }
+
+// projections are the read models of this server.
+func (p *portal) projections() []projections.Projection {
+	return projectionsUnder(p.cfg.ErrorsAlgorithm)
+}
+
+func projectionsUnder(algorithm int) []projections.Projection {
+	groups, err := errorgroups.ProjectionUnder(algorithm)
+	if err != nil { // the setting was checked
+		panic(err)
+	}
 	return []projections.Projection{
-		history.Projection(), errorgroups.Projection(), deliveries.Projection(), costs.Projection(), performance.Projection(),
+		history.Projection(), groups, deliveries.Projection(), costs.Projection(), performance.Projection(),
 		rejections.Projection(), triage.Projection(),
 	}
 }
@@ -37,7 +49,7 @@ func (p *portal) startProject() error {
 		return err
 	}
 	projector, err := projections.New(projections.Config{
-		Log: p.log, ClickHouse: conn, Blocks: p.blockPool(), Projections: allProjections(),
+		Log: p.log, ClickHouse: conn, Blocks: p.blockPool(), Projections: p.projections(),
 		Tables: p.tableOptions(),
 		Logger: p.logger, Registerer: p.registry,
 	})

@@ -26,7 +26,7 @@ func (p *portal) startRead(r chi.Router) error {
 		return err
 	}
 	p.tables = conn
-	p.monitor = projections.NewMonitor(p.log, conn, allProjections(), p.logger, p.registry)
+	p.monitor = projections.NewMonitor(p.log, conn, p.projections(), p.logger, p.registry)
 	p.run("monitor", p.monitor.Run)
 	p.run("shared tables", p.makeShared)
 	if err := p.startAudit(); err != nil {
@@ -100,7 +100,7 @@ func (p *portal) historyLag() (time.Duration, bool) {
 
 // liveGeneration is that of a projection's live tables, as of the monitor's last look.
 func (p *portal) liveGeneration(name string) (int, bool) {
-	for _, projection := range allProjections() {
+	for _, projection := range p.projections() {
 		if projection.Name == name {
 			progress, err := p.monitor.Progress(name)
 			if err != nil {

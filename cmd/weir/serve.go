@@ -57,6 +57,8 @@ type serveCmd struct {
 	BatchBytes       int64 `help:"Bytes of a batch, as sent and unpacked." env:"INGEST_RATE_LIMIT_BATCH_BYTES" default:"5242880" group:"limits"`
 	BytesInFlight    int64 `help:"Bytes of bodies being worked on at once; over it requests are shed (256 MiB, or a quarter of memory)." env:"WEIR_BYTES_IN_FLIGHT" group:"limits"`
 
+	ErrorsAlgorithm int `help:"Version of the rules that group errors, see docs/errors.md; another one is a rebuild beside the groups that serve (${default})." env:"WEIR_ERRORS_ALGORITHM" default:"1" placeholder:"N" group:"errors"`
+
 	WebhooksAllow []string `help:"Networks that webhooks may be sent to although they are not public, as CIDRs." env:"WEIR_WEBHOOKS_ALLOW_CIDRS" placeholder:"CIDR,…" group:"webhooks"`
 
 	LogLevel  slog.Level `help:"debug, info, warn or error." env:"WEIR_LOG_LEVEL" default:"info"`
@@ -96,6 +98,8 @@ func (c *serveCmd) check() error {
 		return usagef("INGEST_RATE_LIMIT_BATCH_BYTES is %d: it must be from 1024 to 67108864", c.BatchBytes)
 	case !identifier.MatchString(c.ClickHouseDatabase):
 		return usagef("WEIR_CLICKHOUSE_DATABASE is %q: use letters, digits and underscores, a letter first", c.ClickHouseDatabase)
+	case unknownAlgorithm(c.ErrorsAlgorithm) != nil:
+		return usagef("WEIR_ERRORS_ALGORITHM: %v", unknownAlgorithm(c.ErrorsAlgorithm))
 	case c.LogPartitions < 0 || c.LogReplicas < 0:
 		return usagef("--log-partitions and --log-replicas must be 0 (automatic) or more")
 	case c.KafkaSASL != saslNone && (c.KafkaUser == "" || c.KafkaPassword == ""):
@@ -136,6 +140,7 @@ func (c *serveCmd) config() map[string]string {
 		"WEIR_CLICKHOUSE_USER":                 c.ClickHouseUser,
 		"WEIR_CLICKHOUSE_PASSWORD":             masked(c.ClickHousePassword, "(none)"),
 		"WEIR_MASTER_KEY":                      masked(c.MasterKey, inDataFolder),
+		"WEIR_ERRORS_ALGORITHM":                fmt.Sprint(c.ErrorsAlgorithm),
 		"WEIR_WEBHOOKS_ALLOW_CIDRS":            strings.Join(c.WebhooksAllow, ","),
 		"WEIR_ADMIN_TOKEN":                     masked(c.AdminToken, inDataFolder),
 		"INGEST_RATE_LIMIT_EVENTS_PER_SECOND":  fmt.Sprint(c.EventsPerSecond),

@@ -16,9 +16,9 @@ import (
 	"weir/schemas"
 )
 
-// layout is raised when the same log would give other rows under the same
-// algorithm.
-const layout = 2
+// layout is raised when the same log would give other rows, or tables of
+// another shape, under the same algorithm.
+const layout = 3
 
 // Version of the fold under a grouping algorithm. It is part of the projection's
 // version, because another algorithm gives other rows: changing it is a rebuild.
@@ -33,7 +33,7 @@ const (
 	facetValue = 256
 )
 
-// Projection folds the topic of error events under the current algorithm.
+// Projection folds the topic of error events under the algorithm that is served by default.
 func Projection() projections.Projection {
 	p, err := ProjectionUnder(grouping.Algorithm)
 	if err != nil { // the current algorithm is always known
@@ -176,12 +176,8 @@ func (f *fold) group(project string, data []byte) (*grouped, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := f.grouping.Group(project, payload)
-	g := &grouped{fingerprint: r.Fingerprint, name: r.Name, culprit: r.Culprit, message: r.Message}
-	for _, other := range f.others {
-		g.others = append(g.others, other.Group(project, payload).Fingerprint)
-	}
-	return g, nil
+	r, others := grouping.GroupAndNames(project, payload, f.grouping, f.others, nil)
+	return &grouped{fingerprint: r.Fingerprint, name: r.Name, culprit: r.Culprit, message: r.Message, others: others}, nil
 }
 
 // latestAt is the latest moment at which an event can have happened: a time of

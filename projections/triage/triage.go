@@ -33,7 +33,7 @@ import (
 const Name = "triage"
 
 // Version of the fold.
-const Version = 1
+const Version = 2
 
 // Projection folds weir.control.
 func Projection() projections.Projection {

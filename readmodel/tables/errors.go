@@ -1,5 +1,13 @@
 package tables
 
+// together keeps all columns of a part in one file, whatever its size (by itself,
+// ClickHouse has one for each column from 10 MB on). The page of a group reads
+// one granule of nearly every column of every part, and opening a file and
+// finding the place in it costs more than that granule: with a dozen columns
+// this is two to four times faster. Who makes the lists reads few columns of all
+// rows, for which it is slower, but does so seldom.
+const together = "min_bytes_for_wide_part = 1099511627776"
+
 // ErrorGroups is one row per error group once merged. Read it with
 //
 //		SELECT fingerprint, sum(count), min(first_seen), max(last_seen), max(latest), …
@@ -20,7 +28,8 @@ package tables
 // are prefixes. No partitions: a group lives as long as its project, and
 // partitions would keep its partial rows from ever merging. Granules are small
 // here and below, because the most frequent read is of a few groups out of very
-// many, and each costs at least a granule, of wide rows here.
+// many, and each costs at least a granule, of wide rows here. Parts are compact,
+// here and below: see together.
 func ErrorGroups() Table {
 	return Table{
 		Name:   "error_groups",
@@ -37,7 +46,7 @@ func ErrorGroups() Table {
 			{"last_release", "SimpleAggregateFunction(max, Tuple(ts " + eventTime + ", release String))", ""},
 		},
 		OrderBy:  []string{"project_id", "fingerprint"},
-		Settings: []string{"index_granularity = 256"},
+		Settings: []string{"index_granularity = 64", together},
 	}
 }
 
@@ -57,7 +66,7 @@ func ErrorGroupHours() Table {
 			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
 		},
 		OrderBy:  []string{"project_id", "fingerprint", "hour"},
-		Settings: []string{"index_granularity = 1024"},
+		Settings: []string{"index_granularity = 512", together},
 	}
 }
 
@@ -99,7 +108,7 @@ func ErrorGroupFacets() Table {
 			{"release_key", "SimpleAggregateFunction(max, String)", ""},
 		},
 		OrderBy:  []string{"project_id", "fingerprint", "facet", "value"},
-		Settings: []string{"index_granularity = 1024"},
+		Settings: []string{"index_granularity = 256", together},
 	}
 }
 
@@ -109,7 +118,9 @@ func ErrorGroupFacets() Table {
 //     array); metadata: a JSON object of the fields the service does not know.
 //
 // Sort key: read for one group, newest first: (project_id, fingerprint, ts) in
-// reverse order; event_id makes it total for cursors.
+// reverse order; event_id makes it total for cursors. Partitioned by month and
+// not by day, because a page looks into every part: of ten million occurrences
+// in a week it took 50 ms from thirty parts, and takes 5 from a dozen.
 func ErrorOccurrences() Table {
 	return Table{
 		Name:   "error_occurrences",
@@ -133,7 +144,7 @@ func ErrorOccurrences() Table {
 			{"offset", "Int64", ""},
 		},
 		OrderBy:     []string{"project_id", "fingerprint", "ts", "event_id"},
-		Settings:    []string{"index_granularity = 512"},
-		PartitionBy: byDay,
+		Settings:    []string{"index_granularity = 128", together},
+		PartitionBy: byMonth,
 	}
 }

@@ -11,6 +11,7 @@ const (
 	receivedTime = "DateTime64(3, 'UTC')" // the gateway's clock, milliseconds
 	timeCodec    = "Delta(8), LZ4"
 	byDay        = "toDate(`received_at`)"
+	byMonth      = "toYYYYMM(`received_at`)"
 )
 
 // EventTypes are the values of the type column of Events, by code: the code
@@ -133,7 +134,7 @@ func Quarantine() Table {
 		},
 		Shared:      true,
 		OrderBy:     []string{"projection", "generation", "topic", "partition", "offset"},
-		PartitionBy: "toYYYYMM(`received_at`)",
+		PartitionBy: byMonth,
 	}
 }
 

@@ -24,7 +24,8 @@ func ErrorReleases() Table {
 // several rows: a link to it leads to the one with most events, what was decided
 // about it holds for all.
 //
-// Sort key: read by old name. Empty until there is a second algorithm.
+// Sort key: read by old name. Index by_fingerprint leads the other way, for what
+// was decided about one group under older names.
 func ErrorAliases() Table {
 	return Table{
 		Name:   "error_aliases",
@@ -35,7 +36,9 @@ func ErrorAliases() Table {
 			{"fingerprint", "FixedString(16)", ""},
 			{"count", "SimpleAggregateFunction(sum, UInt64)", ""},
 		},
-		OrderBy: []string{"project_id", "alias", "fingerprint"},
+		Indexes:  []Index{{"by_fingerprint", "fingerprint", "bloom_filter(0.01)", 1}},
+		OrderBy:  []string{"project_id", "alias", "fingerprint"},
+		Settings: []string{"index_granularity = 256", together},
 	}
 }
 
@@ -79,51 +82,7 @@ func ErrorTriage() Table {
 			{"until_count", "UInt64", ""},
 			{"merged_into", "FixedString(16)", ""},
 		},
-		OrderBy: []string{"project_id", "fingerprint", "offset"},
-	}
-}
-
-// ErrorGroupList is the list of error groups of large projects, ready to be
-// read: one row per group, merged groups as one, with everything a page shows.
-// It holds nothing of its own: it is made anew from the tables above, a project
-// at a time, whenever they have changed, and put in place whole (REPLACE
-// PARTITION), so a reader sees one state or the next.
-//
-// A page of the first sort order is the end of the project's rows, read
-// backwards, and touches one or two granules, which are small for that; every
-// other order and filter is one pass over rows that need no aggregation.
-// Against that, grouping error_groups for each read costs ten times as much
-// with 100,000 groups, more while parts wait for their merge.
-//
-//   - state: the status but for ignored_until, which is a time (1970: no end).
-//   - hours, hits: occurrences by hour since 1970, of a day and a night back.
-//
-// Partitioned by project, because that is the unit that is replaced. Only
-// projects with so many groups that it pays have one.
-func ErrorGroupList() Table {
-	return Table{
-		Name:   "error_group_list",
-		Engine: Plain,
-		Columns: []Column{
-			{"project_id", "String", ""},
-			{"fingerprint", "FixedString(16)", ""},
-			{"count", "UInt64", ""},
-			{"first_seen", eventTime, ""},
-			{"last_seen", eventTime, ""},
-			{"state", "LowCardinality(String)", ""},
-			{"ignored_until", eventTime, ""},
-			{"name", "String", ""},
-			{"message", "String", ""},
-			{"culprit", "String", ""},
-			{"first_release", "String", ""},
-			{"last_release", "String", ""},
-			{"environments", "Array(String)", ""},
-			{"services", "Array(String)", ""},
-			{"hours", "Array(UInt32)", ""},
-			{"hits", "Array(UInt64)", ""},
-		},
-		OrderBy:     []string{"project_id", "last_seen", "fingerprint"},
-		PartitionBy: "`project_id`",
-		Settings:    []string{"index_granularity = 512", "old_parts_lifetime = 30"},
+		OrderBy:  []string{"project_id", "fingerprint", "offset"},
+		Settings: []string{"index_granularity = 512", together},
 	}
 }

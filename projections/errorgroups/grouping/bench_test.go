@@ -63,7 +63,7 @@ func TestGroupAllocs(t *testing.T) {
 		p := find(t, all, name)
 		// One for the culprit; paths with a backslash are rewritten. The pool is left out: the race
 		// detector empties it at random.
-		d := new(decider)
+		d := &decider{rules: everyFrame}
 		if n := testing.AllocsPerRun(200, func() { d.result("prj_1", &p) }); n > 3 {
 			t.Errorf("Group of %s allocates %v times, want at most 3", name, n)
 		}

@@ -21,7 +21,10 @@ func (d *decider) firstFrame(l *link) int {
 func (d *decider) choose(l *link, own bool) {
 	d.pieces, d.scratch = d.pieces[:0], d.scratch[:0]
 	overflow := isOverflow(l)
-	limit, looked := maxUsedFrames, 0
+	limit, looked := d.rules.frames, 0
+	if overflow {
+		limit = maxUsedFrames // where it ran out is chance: all of the circle decides
+	}
 	for i := l.from + d.firstFrame(l); i < l.to; i++ {
 		f := &d.trace.frames[i]
 		if isNoise(d.trace.lang, f) || d.isCallerOfCore(i, l.to) {

@@ -12,8 +12,12 @@ const (
 	recordEnd = 0x1e
 )
 
+// canonicalForm is the version of how records and fields are written.
+const canonicalForm = '1'
+
 // decider holds the memory of one decision; deciders are reused between occurrences.
 type decider struct {
+	rules     rules
 	trace     trace
 	canonical []byte
 	scratch   []byte
@@ -40,12 +44,18 @@ var deciders = sync.Pool{New: func() any { return new(decider) }}
 // decide writes the canonical form of an occurrence. The client's fingerprint goes before
 // what is computed, stacks before messages.
 func (d *decider) decide(project string, p *Payload) {
+	d.gather(p)
+	d.write(project, p)
+}
+
+// write does it for what gather has read. The canonical form does not name the
+// rules: a group that two versions see alike keeps its name.
+func (d *decider) write(project string, p *Payload) {
 	d.canonical = append(d.canonical[:0], "weir.errors"...)
-	d.canonical = append(d.canonical, fieldEnd, '0'+Algorithm, fieldEnd)
+	d.canonical = append(d.canonical, fieldEnd, canonicalForm, fieldEnd)
 	d.field(project)
 	d.canonical = append(d.canonical, recordEnd)
 	d.blamed = -1
-	d.gather(p)
 	if !isCustom(p.Fingerprint) {
 		d.computed()
 		return

@@ -8,8 +8,9 @@ import (
 	"github.com/twmb/murmur3"
 )
 
-// Algorithm is the version of the rules that Group follows. A change that moves any
-// fingerprint is a new version; the projection rebuilds under it.
+// Algorithm is the version of the rules that Group follows, and the one that is
+// served where nothing else is chosen. A change that moves any fingerprint is a
+// new version; the projection rebuilds under it.
 const Algorithm = 1
 
 // Result is the group that an occurrence belongs to.
@@ -30,37 +31,73 @@ type Result struct {
 func (r Result) Hex() string { return hex.EncodeToString(r.Fingerprint[:]) }
 
 // Group computes the group of one occurrence in a project. It is the fold's hot path.
-func Group(project string, p Payload) Result {
+func Group(project string, p Payload) Result { return everyFrame.group(project, p) }
+
+func (r rules) group(project string, p Payload) Result {
 	d := deciders.Get().(*decider)
 	defer deciders.Put(d)
+	d.rules = r
 	return d.result(project, &p)
+}
+
+// GroupAndNames computes the group under one version, and appends the
+// fingerprints that the others give to names. The payload is read once for all,
+// which is most of the work.
+func GroupAndNames(project string, p Payload, chosen Version, others []Version, names [][16]byte) (Result, [][16]byte) {
+	if chosen.rules.frames == 0 {
+		for _, other := range others {
+			names = append(names, other.Group(project, p).Fingerprint)
+		}
+		return chosen.Group(project, p), names
+	}
+	d := deciders.Get().(*decider)
+	defer deciders.Put(d)
+	d.rules = chosen.rules
+	r := d.result(project, &p)
+	for _, other := range others {
+		if other.rules.frames == 0 {
+			names = append(names, other.Group(project, p).Fingerprint)
+			continue
+		}
+		d.rules = other.rules
+		d.write(project, &p)
+		names = append(names, d.fingerprint())
+	}
+	return r, names
 }
 
 // Explain computes the same as Group and says why. It allocates freely: call it when somebody
 // asks, or once per group, not for each occurrence.
-func Explain(project string, p Payload) Explanation {
-	var note Explanation
-	d := &decider{note: &note}
-	r := d.result(project, &p)
-	note.Algorithm, note.Fingerprint = r.Algorithm, r.Hex()
+func Explain(project string, p Payload) Explanation { return everyFrame.explain(project, p) }
+
+func (r rules) explain(project string, p Payload) Explanation {
+	note := new(Explanation)
+	d := &decider{note: note, rules: r}
+	result := d.result(project, &p)
+	note.Algorithm, note.Fingerprint = result.Algorithm, result.Hex()
 	note.Canonical = printable(d.canonical)
-	note.Summary = summary(&note)
-	return note
+	note.Summary = summary(note)
+	return *note
 }
 
 // result decides and hashes.
 func (d *decider) result(project string, p *Payload) Result {
 	d.decide(project, p)
-	r := Result{Algorithm: Algorithm, Name: "Error"}
-	hi, lo := murmur3.Sum128(d.canonical)
-	binary.BigEndian.PutUint64(r.Fingerprint[:8], hi)
-	binary.BigEndian.PutUint64(r.Fingerprint[8:], lo)
+	r := Result{Fingerprint: d.fingerprint(), Algorithm: d.rules.number, Name: "Error"}
 	if first := d.trace.links[0]; first.typ != "" {
 		r.Name = clip(first.typ, maxTitleBytes)
 	}
 	r.Message = clip(d.trace.links[0].message, maxShownBytes)
 	r.Culprit = d.culprit()
 	return r
+}
+
+// fingerprint is the hash of the canonical form.
+func (d *decider) fingerprint() (sum [16]byte) {
+	hi, lo := murmur3.Sum128(d.canonical)
+	binary.BigEndian.PutUint64(sum[:8], hi)
+	binary.BigEndian.PutUint64(sum[8:], lo)
+	return sum
 }
 
 // culprit names the innermost frame that decided, as "function (file)".

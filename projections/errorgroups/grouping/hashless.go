@@ -16,7 +16,6 @@ func appendHashless(dst []byte, path string) []byte {
 		}
 		part := name[:i]
 		if h := viteHash(name); len(dst) > start && dst[len(dst)-1] == '-' && h > 0 {
-			part = name[:h]
 			i = h
 			dst = dst[:len(dst)-1]
 		} else if isBuildPart(part) {

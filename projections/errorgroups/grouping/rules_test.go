@@ -288,3 +288,41 @@ func TestVersions(t *testing.T) {
 		t.Errorf("Lookup(99) says %v", err)
 	}
 }
+
+// TestPlaceOfFailure: under version 2 the innermost frame of the own code decides, and the rest is as in version 1.
+func TestPlaceOfFailure(t *testing.T) {
+	stack := func(calls ...string) Payload {
+		text := "TypeError: x"
+		for _, c := range calls {
+			text += "\n    at " + c + " (/srv/shop/" + c + ".js:3:1)"
+		}
+		return Payload{Name: "TypeError", Message: "x", Stack: text}
+	}
+	chosen, err := Lookup(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := func(v Version, p Payload) [16]byte { return v.Group("p", p).Fingerprint }
+	a, b, other := stack("pay", "ship"), stack("pay", "bill"), stack("login", "ship")
+	switch one := everyFrame.version(); {
+	case group(one, a) == group(one, b):
+		t.Error("version 1 does not tell callers apart")
+	case group(chosen, a) != group(chosen, b):
+		t.Error("version 2 tells callers apart")
+	case group(chosen, a) == group(chosen, other):
+		t.Error("version 2 does not tell places apart")
+	case group(one, stack("pay")) != group(chosen, stack("pay")):
+		t.Error("a group that both see alike has two names")
+	}
+	if why := chosen.Explain("p", a); why.Algorithm != 2 || !why.Exceptions[0].Frames[0].Used || why.Exceptions[0].Frames[1].Used {
+		t.Errorf("explained as %+v", why)
+	}
+	for _, o := range readCorpus(t) {
+		for _, v := range versions {
+			r, names := GroupAndNames("p", o.payload, v, versions, nil)
+			if r != v.Group("p", o.payload) || names[0] != group(versions[0], o.payload) || names[1] != group(versions[1], o.payload) {
+				t.Fatalf("%s %s under version %d: what all versions give at once is not what each gives", o.group, o.variant, v.Number)
+			}
+		}
+	}
+}
