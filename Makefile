@@ -27,6 +27,8 @@ run: build ## The main job on embedded engines, with a demo project; Ctrl-C ends
 test: build ## Every test, with the race detector, on embedded engines, Apache Kafka and ClickHouse
 	$(BIN) engine
 	go test -race -timeout 18m ./...
+	@# Allocation ceilings once more without the race detector, under which they are wider or not checked.
+	go test -run Alloc ./schemas ./eventlog ./ingest ./control ./internal/native ./projections/...
 
 .PHONY: test-short
 test-short: ## The tests of single packages only

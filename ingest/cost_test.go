@@ -79,9 +79,12 @@ func TestAllocations(t *testing.T) {
 		each[i] = testing.AllocsPerRun(50, func() { a.send(t, h) })
 	}
 	t.Logf("allocations of a batch of 1: %.0f, of 1000: %.0f", each[0], each[1])
-	const most = 20 // a garbage collection in between empties the pools
+	most := 20.0 // a garbage collection in between empties the pools
+	if raceEnabled {
+		most *= 2 // the race detector has pools forget one thing in four
+	}
 	if each[0] > most || each[1] > most+10 {
-		t.Errorf("allocations of a batch of 1: %.0f, of 1000: %.0f, want at most %d", each[0], each[1], most)
+		t.Errorf("allocations of a batch of 1: %.0f, of 1000: %.0f, want at most %.0f", each[0], each[1], most)
 	}
 }
 
