@@ -42,7 +42,14 @@ func (p proof) wrong() (tables []string) {
 // ask runs a statement in ClickHouse behind the server's back.
 func (s *server) ask(sql string) string {
 	s.t.Helper()
-	a, err := http.Post("http://"+s.doctor().ClickHouse.HTTP+"/?database=weir", "text/plain", strings.NewReader(sql))
+	at := s.doctor().ClickHouse
+	access := embeddedAccess(s.t, s, at.Native)
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://"+at.HTTP+"/?database=weir", strings.NewReader(sql))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.SetBasicAuth(access.User, access.Password)
+	a, err := http.DefaultClient.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
