@@ -72,7 +72,7 @@ func tampering() []tampered {
 		row := "`offset` = (SELECT min(`offset`) FROM " + table + ") AND project_id = (SELECT min(project_id) FROM " + table + ")"
 		return []tampered{
 			{table, "changed", "ALTER TABLE " + table + " UPDATE " + change + " WHERE " + row + " SETTINGS mutations_sync = 2"},
-			{table, "deleted", "DELETE FROM " + table + " WHERE " + row},
+			{table, "deleted", "ALTER TABLE " + table + " DELETE WHERE " + row + " SETTINGS mutations_sync = 2"},
 			{table, "doubled", "INSERT INTO " + table + fence(projection) + " SELECT * FROM " + table + " WHERE " + row + " LIMIT 1"},
 		}
 	}
@@ -80,7 +80,7 @@ func tampering() []tampered {
 		first := " ORDER BY ALL LIMIT 1"
 		return []tampered{
 			{table, "changed", "ALTER TABLE " + table + " UPDATE " + column + " = " + column + " + 1 WHERE project_id != '' SETTINGS mutations_sync = 2"},
-			{table, "deleted", "DELETE FROM " + table + " WHERE project_id = (SELECT min(project_id) FROM " + table + ")"},
+			{table, "deleted", "ALTER TABLE " + table + " DELETE WHERE project_id = (SELECT min(project_id) FROM " + table + ") SETTINGS mutations_sync = 2"},
 			{table, "doubled", "INSERT INTO " + table + fence(projection) + " SELECT * FROM " + table + first},
 		}
 	}

@@ -178,7 +178,11 @@ func (l *ledger) take(r *http.Request) (code int, slow bool) {
 // and paused at random: nothing is lost, what the history tells is what the receivers
 // saw, and what they saw beyond it was in flight when one was killed or paused.
 func TestDispatcherProcesses(t *testing.T) {
-	for _, n := range []int{2, 3} {
+	shares := []int{2}
+	if os.Getenv("WEIR_SOAK") != "" { // on Apache Kafka there are three each time
+		shares = append(shares, 3)
+	}
+	for _, n := range shares {
 		t.Run(strconv.Itoa(n), func(t *testing.T) { shareAndBreak(t, startBroker(t).Addrs(), true, n) })
 	}
 }
