@@ -121,22 +121,7 @@ func BenchmarkFold(b *testing.B) {
 			i%20, i%3, i, strings.Repeat("x", 100)))
 	}
 	records := foldtest.Records(schemas.Cost, "prj_1", 0, events...)
-	f := Projection().New()
-	b.SetBytes(int64(len(events[0])))
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		if n == len(records) {
-			n = 0
-		}
-		if n == 0 {
-			f.Reset()
-		}
-		if err := f.Add(&records[n]); err != nil {
-			b.Fatal(err)
-		}
-		n++
-	}
+	foldtest.Benchmark(b, Projection().New(), records)
 }
 
 func TestFoldDoesNotAllocatePerRecord(t *testing.T) {
@@ -146,17 +131,5 @@ func TestFoldDoesNotAllocatePerRecord(t *testing.T) {
 			`{"service":"service-%d","provider":"aws","region":"eu-central-%d","amount":%d.123456789,"currency":"USD","period":"2026-11"}`, i%20, i%3, i))
 	}
 	records := foldtest.Records(schemas.Cost, "prj_1", 0, events...)
-	f := Projection().New()
-	fold := func() {
-		f.Reset()
-		for i := range records {
-			if err := f.Add(&records[i]); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	fold()
-	if per := testing.AllocsPerRun(20, fold); per > 20 {
-		t.Errorf("%v allocations for 1,000 records", per)
-	}
+	foldtest.Allocations(t, Projection().New(), records, 20)
 }

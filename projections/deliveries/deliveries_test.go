@@ -160,20 +160,5 @@ func BenchmarkFold(b *testing.B) {
 		events[i] = webhook("2026-11-21T09:00:00Z", fmt.Sprintf(`{"destination":"slack","url":"https://hooks.example.com/services/%d","statusCode":200,"attempt":1,"note":"delivered to the channel of the on-call team, with a body of some length"}`, i))
 	}
 	records := foldtest.Records(schemas.Webhook, "prj_1", 0, events...)
-	f := Projection().New()
-	b.SetBytes(int64(len(events[0])))
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		if n == len(records) {
-			n = 0
-		}
-		if n == 0 {
-			f.Reset()
-		}
-		if err := f.Add(&records[n]); err != nil {
-			b.Fatal(err)
-		}
-		n++
-	}
+	foldtest.Benchmark(b, Projection().New(), records)
 }

@@ -143,20 +143,5 @@ func BenchmarkFold(b *testing.B) {
 			`{"name":"TypeError","message":"Cannot read properties of undefined (reading '%d')","release":"1.1.0","environment":"prod","stack":"TypeError: x\n    at handler%d (/srv/app/dist/server.js:10:%d)\n    at next (/srv/app/node_modules/express/lib/router.js:5:1)"}`, i, i%100, i))
 	}
 	records := foldtest.Records(schemas.Error, "prj_1", 0, events...)
-	f := Projection().New()
-	b.SetBytes(int64(len(events[0])))
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		if n == len(records) {
-			n = 0
-		}
-		if n == 0 {
-			f.Reset()
-		}
-		if err := f.Add(&records[n]); err != nil {
-			b.Fatal(err)
-		}
-		n++
-	}
+	foldtest.Benchmark(b, Projection().New(), records)
 }

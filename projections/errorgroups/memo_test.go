@@ -78,18 +78,5 @@ func TestFoldDoesNotAllocatePerRecord(t *testing.T) {
 			`{"name":"TypeError","message":"x is undefined","release":"1.1.%d","environment":"prod","stack":"TypeError: x\n    at f (/app/a.js:%d:2)","request":{"id":%d}}`, i%7, i%20, i)))
 	}
 	records := foldtest.Records(schemas.Error, "prj_1", 0, events...)
-	f := Projection().New()
-	run := func() {
-		f.Reset()
-		for i := range records {
-			if err := f.Add(&records[i]); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	run()
-	run()
-	if per := testing.AllocsPerRun(20, run); per > 100 {
-		t.Errorf("%v allocations for 1,000 records", per)
-	}
+	foldtest.Allocations(t, Projection().New(), records, 100)
 }

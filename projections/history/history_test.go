@@ -90,37 +90,10 @@ var event300 = foldtest.Event(schemas.Log, "2026-11-21T09:00:00.123456Z",
 
 func BenchmarkFold(b *testing.B) {
 	records := foldtest.Records(schemas.Log, "prj_1", 0, strings.Split(strings.Repeat(event300+"\n", 10_000), "\n")[:10_000]...)
-	f := Projection().New()
-	b.SetBytes(int64(len(event300)))
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		if n == len(records) {
-			n = 0
-		}
-		if n == 0 {
-			f.Reset()
-		}
-		if err := f.Add(&records[n]); err != nil {
-			b.Fatal(err)
-		}
-		n++
-	}
+	foldtest.Benchmark(b, Projection().New(), records)
 }
 
 func TestFoldDoesNotAllocatePerRecord(t *testing.T) {
 	records := foldtest.Records(schemas.Log, "prj_1", 0, strings.Split(strings.Repeat(event300+"\n", 1000), "\n")[:1000]...)
-	f := Projection().New()
-	fold := func() {
-		f.Reset()
-		for i := range records {
-			if err := f.Add(&records[i]); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	fold()
-	if per := testing.AllocsPerRun(20, fold); per > 20 {
-		t.Errorf("%v allocations for 1,000 records", per)
-	}
+	foldtest.Allocations(t, Projection().New(), records, 20)
 }

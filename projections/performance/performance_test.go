@@ -109,20 +109,5 @@ func BenchmarkFold(b *testing.B) {
 		events[i] = measured(noon, fmt.Sprintf(`{"service":"service-%d","metric":"http.server.duration","value":%d.25,"unit":"ms","route":"/api/products/%d"}`, i%20, i%700, i))
 	}
 	records := foldtest.Records(schemas.Performance, "prj_1", 0, events...)
-	f := Projection().New()
-	b.SetBytes(int64(len(events[0])))
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		if n == len(records) {
-			n = 0
-		}
-		if n == 0 {
-			f.Reset()
-		}
-		if err := f.Add(&records[n]); err != nil {
-			b.Fatal(err)
-		}
-		n++
-	}
+	foldtest.Benchmark(b, Projection().New(), records)
 }
